@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// What a Store may also be. The core asks by type assertion; absent means ErrUnsupported.
+
+// An Inspector shows who holds and who waits. It never changes anything, and never shows an attempt's id.
+type Inspector interface {
+	// Inspect shows the lock, or with Permits the semaphore, of that name. One that nobody holds or waits for is no error: its
+	// Info has neither holders nor waiters.
+	Inspect(ctx context.Context, name string, mode Mode) (*Info, error)
+
+	// List shows everything whose name begins with prefix and that somebody holds or waits for, in no particular order; what
+	// changes meanwhile may be missing or be shown as it was. It ends after the first error.
+	List(ctx context.Context, prefix string) iter.Seq2[*Info, error]
+}
+
+// Info is what can be seen of a lock or a semaphore. Times are durations: clocks differ between machines.
+type Info struct {
+	Name    string
+	Mode    Mode // Permits for a semaphore; otherwise the mode of its holders, or Exclusive
+	Limit   int  // Permits
+	Holders []Holder
+	Waiters []Waiter      // in the order in which they will be served, where the store knows it
+	Guard   time.Duration // > 0: nothing is granted for so long
+}
+
+// A Holder is somebody who holds. Kept is a hold that has ended but whose MinHold has not: taken by nobody, until Left is over.
+type Holder struct {
+	Label  string
+	Token  uint64
+	Mode   Mode
+	N      int           // Permits
+	Held   time.Duration // since the grant
+	Left   time.Duration // until the store lets go unless renewed; Forever: nothing runs out
+	Kept   bool
+	Broken bool // told to end by Break
+}
+
+// A Waiter is somebody who waits.
+type Waiter struct {
+	Label  string
+	Mode   Mode
+	N      int // Permits
+	Waited time.Duration
+}
+
+// Forever is Holder.Left of a hold that never runs out.
+const Forever time.Duration = 1<<63 - 1
+
+// A Breaker ends other people's holds.
+type Breaker interface {
+	// Break ends exactly the hold with that token (of a reader: all readers of its generation): nil, or ErrGone when there is
+	// none. Later tokens are greater.
+	//
+	//  B1. Its holder is told *Broken by Lost, where the store can push, and by its next Renew.
+	//  B2. Without Now it is not renewed again, and moves on when its holder releases it or when its TTL is over: exclusion is kept.
+	//  B3. With Now it is freed at once, Keep included: the holder may still be at work, and only the fence helps.
+	Break(ctx context.Context, b *BreakRequest) error
+}
+
+// A BreakRequest names the hold to end, and who ends it.
+type BreakRequest struct {
+	Name  string
+	Mode  Mode // Permits: the semaphore of that name
+	Token uint64
+	Now   bool
+	By    string // the label of whoever breaks it, told to the holder
+}
+
+// A Counter shows re-entry on the wire, for stores whose format has a count (Redisson). The store's hold still begins with
+// Acquire and ends with Release.
+type Counter interface {
+	// Count says that r's hold is now entered n times, n ≥ 1: nil, ErrGone, or unknown.
+	Count(ctx context.Context, r *Request, n int) error
+}
+
+// Periods is a durable record of work that must be done at most once per period. It is apart from the locks of the same names.
+type Periods interface {
+	// Period returns the newest period recorded for name with its token and outcome; ErrGone when there is none.
+	Period(ctx context.Context, name string) (*Period, error)
+
+	// Record writes p for name unless a period that is not older, or a greater token, is recorded: then it returns that one and
+	// ErrStale. It is atomic, and idempotent for equal p.
+	Record(ctx context.Context, name string, p Period) (*Period, error)
+}
+
+// A Period is one recorded period.
+type Period struct {
+	Period  string // compared as text: "2026-11-15", "2026-W46"
+	Token   uint64 // of the hold under which it was recorded
+	Outcome string // short, for people and for the caller
+}
+
+// A Doctor looks for what is wrong with the deployment.
+type Doctor interface {
+	Diagnose(ctx context.Context) iter.Seq2[Finding, error]
+}
+
+// A Finding is one thing that a Doctor saw.
+type Finding struct {
+	Severity Severity
+	What     string // what was found
+	Risk     string // what can go wrong
+	Mend     string // the exact setting that mends it
+}
+
+// Severity of a Finding.
+type Severity uint8
+
+const (
+	Good    Severity = iota // looked at, and well
+	Notice                  // worth knowing
+	Warning                 // can delay or lose a hold under a fault
+	Danger                  // can let two hold at once
+)

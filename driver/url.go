@@ -1,0 +1,236 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrURL: the text is not the URL of a store, or a parameter in it is unknown or malformed. See *URLError.
+var ErrURL = errors.New("not a usable store URL")
+
+// A URLError says what is wrong with a store's URL. It repeats nothing of the URL but its scheme and the names of well-formed
+// parameters, because a password can stand at any place of a malformed URL.
+type URLError struct {
+	Scheme  string // if it could be read
+	Param   string // the parameter that is wrong, if it is one
+	Problem string // what is wrong, and what to write instead
+}
+
+func (e *URLError) Error() string {
+	text := ErrURL.Error()
+	if e.Scheme != "" {
+		text += " (" + e.Scheme + "://…)"
+	}
+	if e.Param != "" {
+		text += ": parameter " + strconv.Quote(e.Param)
+	}
+	return text + ": " + e.Problem
+}
+
+// Is makes a URLError ErrURL.
+func (e *URLError) Is(target error) bool { return target == ErrURL }
+
+// A URL is the parsed address of a store:
+//
+//	scheme://user:password@host1:port,host2:port/path?parameter=value&…
+//
+// Every part but the scheme may be missing; special characters are percent-encoded. Printing a URL never shows the password, nor
+// any parameter's value, because parameters can contain URLs themselves.
+type URL struct {
+	Scheme   string
+	User     string
+	Password Secret
+	Hosts    []string // as written: "host", "host:port", "[::1]:port"
+	Path     string   // decoded, with its leading slash
+	Params   map[string][]string
+}
+
+// ParseURL parses a store's URL. Its error is a *URLError.
+func ParseURL(text string) (*URL, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || !validScheme(scheme) {
+		return nil, &URLError{Problem: "it does not begin with a scheme; write scheme://…, for instance mem://"}
+	}
+	u := &URL{Scheme: scheme}
+	bad := func(problem string) (*URL, error) { return nil, &URLError{Scheme: scheme, Problem: problem} }
+
+	if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return bad("it contains a space or a control character; percent-encode it")
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	// A password that was not encoded spills over into what follows: stop before anything of it is read as something else.
+	if strings.Count(authority, "@") > 1 || (authority != "" && strings.Contains(path+query, "@")) || strings.Contains(text, "#") {
+		return bad("a character of the password, or an @ or # elsewhere, is not percent-encoded; write %2F for /, %3F for ?, %23 for #, %40 for @")
+	}
+	var err error
+	if userinfo, hosts, found := strings.Cut(authority, "@"); found {
+		authority = hosts
+		user, password, _ := strings.Cut(userinfo, ":")
+		if u.User, err = url.PathUnescape(user); err != nil {
+			return bad("its user name is not percent-encoded correctly")
+		}
+		if password, err = url.PathUnescape(password); err != nil {
+			return bad("its password is not percent-encoded correctly")
+		}
+		u.Password = NewSecret(password)
+	}
+	if authority != "" {
+		u.Hosts = strings.Split(authority, ",")
+		if !slices.ContainsFunc(u.Hosts, func(h string) bool { return !validHost(h) }) {
+			authority = ""
+		}
+	}
+	if authority != "" {
+		return bad("its host list is malformed; write host:port, or [::1]:port, separated by commas, with ports from 1 to 65535")
+	}
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return bad("its path is not percent-encoded correctly")
+	}
+	if u.Params, err = parseParams(query); err != nil {
+		return bad(err.Error())
+	}
+	return u, nil
+}
+
+func parseParams(query string) (map[string][]string, error) {
+	params := make(map[string][]string)
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, found := strings.Cut(pair, "=")
+		if !found || !validParam(name) {
+			return nil, errors.New("its parameters are malformed; write ?name=value&name=value")
+		}
+		value, err := url.QueryUnescape(value)
+		if err != nil {
+			return nil, errors.New("the value of a parameter is not percent-encoded correctly")
+		}
+		params[name] = append(params[name], value)
+	}
+	return params, nil
+}
+
+// Check refuses every parameter that is not in known, and names those that are.
+func (u *URL) Check(known ...string) error {
+	for name := range u.Params {
+		if !slices.Contains(known, name) {
+			problem := "is not known; this store takes no parameters"
+			if len(known) > 0 {
+				problem = "is not known; known are: " + strings.Join(known, ", ")
+			}
+			return &URLError{Scheme: u.Scheme, Param: name, Problem: problem}
+		}
+	}
+	return nil
+}
+
+// Text returns a parameter, or missing if it is not given. Given twice it is an error.
+func (u *URL) Text(name, missing string) (string, error) {
+	switch values := u.Params[name]; len(values) {
+	case 0:
+		return missing, nil
+	case 1:
+		return values[0], nil
+	}
+	return "", u.wrong(name, "is given more than once")
+}
+
+// Duration returns a parameter such as 10s or 1m30s.
+func (u *URL) Duration(name string, missing time.Duration) (time.Duration, error) {
+	return parseParam(u, name, missing, time.ParseDuration, "takes a duration such as 500ms, 10s or 1m30s")
+}
+
+// Int returns a parameter that is a whole number.
+func (u *URL) Int(name string, missing int) (int, error) {
+	return parseParam(u, name, missing, strconv.Atoi, "takes a whole number")
+}
+
+// Bool returns a parameter that is true or false.
+func (u *URL) Bool(name string, missing bool) (bool, error) {
+	return parseParam(u, name, missing, strconv.ParseBool, "takes true or false")
+}
+
+func parseParam[T any](u *URL, name string, missing T, parse func(string) (T, error), takes string) (T, error) {
+	text, err := u.Text(name, "")
+	if err != nil {
+		return missing, err
+	}
+	if text == "" && len(u.Params[name]) == 0 {
+		return missing, nil
+	}
+	value, err := parse(text)
+	if err != nil {
+		return missing, u.wrong(name, takes)
+	}
+	return value, nil
+}
+
+func (u *URL) wrong(param, problem string) error {
+	return &URLError{Scheme: u.Scheme, Param: param, Problem: problem}
+}
+
+// String prints the URL without its password and without parameters.
+func (u *URL) String() string {
+	var b strings.Builder
+	b.WriteString(u.Scheme + "://")
+	if u.User != "" || !u.Password.Empty() {
+		b.WriteString(url.PathEscape(u.User))
+		if !u.Password.Empty() {
+			b.WriteString(":***")
+		}
+		b.WriteString("@")
+	}
+	b.WriteString(strings.Join(u.Hosts, ","))
+	b.WriteString((&url.URL{Path: u.Path}).EscapedPath())
+	return b.String()
+}
+
+// Format prints String, whatever the verb, so that %+v and %#v show no secret either.
+func (u *URL) Format(f fmt.State, _ rune) { fmt.Fprint(f, u.String()) }
+
+func validScheme(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '+' || r == '-' || r == '.')
+	})
+}
+
+func validParam(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+func validHost(s string) bool {
+	host, port := s, ""
+	if strings.HasPrefix(s, "[") {
+		inner, after, closed := strings.Cut(s[1:], "]")
+		if !closed || (after != "" && after[0] != ':') {
+			return false
+		}
+		host, port = inner, strings.TrimPrefix(after, ":")
+		if after == ":" {
+			return false
+		}
+	} else if before, after, found := strings.Cut(s, ":"); found {
+		if after == "" || strings.Contains(after, ":") {
+			return false
+		}
+		host, port = before, after
+	}
+	if port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return false
+		}
+	}
+	return host != "" && !strings.ContainsAny(host, "[]%\\\"'<>{}|^`")
+}

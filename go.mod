@@ -1,0 +1,3 @@
+module holdfast.dev
+
+go 1.26.0
