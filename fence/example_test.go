@@ -15,7 +15,10 @@ func Example() {
 	balance := 100
 
 	read := func(token uint64) (int, error) {
-		return balance, gate.Pass(ctx, "account/7", fence.Token(token))
+		if err := gate.Pass(ctx, "account/7", fence.Token(token)); err != nil {
+			return 0, err
+		}
+		return balance, nil
 	}
 	write := func(token uint64, amount int) error {
 		return gate.Do(ctx, "account/7", fence.Token(token), func() error {
