@@ -33,7 +33,7 @@ var (
 	ErrRequest = errors.New("malformed request")
 
 	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = errors.New("the client or its store is closed")
 )
 
 // Held is the answer "somebody else has it".
@@ -141,6 +141,17 @@ func (r *Refused) Error() string { return "refused: " + r.Err.Error() }
 
 // Unwrap returns the store's own error.
 func (r *Refused) Unwrap() error { return r.Err }
+
+// NodeError names the server that an error came from, where a store has several. It is no answer by itself.
+type NodeError struct {
+	Node string // without secrets
+	Err  error
+}
+
+func (e *NodeError) Error() string { return e.Node + ": " + e.Err.Error() }
+
+// Unwrap returns the node's own error.
+func (e *NodeError) Unwrap() error { return e.Err }
 
 // round shortens a duration for people.
 func round(d time.Duration) time.Duration {

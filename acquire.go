@@ -1,0 +1,268 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+const tryAsks = 3 // how often TryLock asks a store that gives no usable answer
+
+// An attempt is one request on its way to a grant. It asks the store as often as need be, always under the same id, so that an
+// answer that got lost costs nothing; and it leaves nothing behind when it gives up.
+type attempt struct {
+	c       *Client
+	req     *driver.Request
+	config  *lockConfig
+	started driver.Instant
+	asked   bool // the store was asked for the lock at least once
+
+	standing atomic.Pointer[driver.Progress] // how things stood when last heard of
+	tenure   *tenure                         // once granted; guarded by c.mu
+	lost     error                           // told by the store before the grant was taken in; guarded by c.mu
+}
+
+// lock is what Mutex.Lock and TryLock do.
+func (c *Client) lock(ctx context.Context, name string, config *lockConfig, noWait bool) (*Hold, error) {
+	if err := c.precheck(ctx, name, config); err != nil {
+		return nil, err
+	}
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	started := c.clock.Now()
+	hold, err := c.reenterOrAcquire(ctx, name, config, noWait, started)
+	if c.config.observer != nil {
+		e := Event{Kind: EventFailed, Name: name, Label: config.label(), Waited: c.clock.Now().Sub(started), Err: err}
+		if err == nil {
+			e.Kind, e.Token, e.Count, e.Left = EventAcquired, hold.Token(), hold.Count(), hold.Left()
+		}
+		c.observe(ctx, e)
+	}
+	return hold, err
+}
+
+// precheck reports everything that is wrong without asking the store.
+func (c *Client) precheck(ctx context.Context, name string, config *lockConfig) error {
+	if ctx == nil {
+		return argumentError("the context is nil")
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if err := config.check(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("holdfast: lock %q: not asked for, because the context has ended: %w", name, ctx.Err())
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if err := driver.CheckName(name); err != nil {
+		return fmt.Errorf("holdfast: %w", err)
+	}
+	return nil
+}
+
+func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lockConfig, noWait bool, started driver.Instant) (*Hold, error) {
+	if outer := heldIn(ctx, c, name); outer != nil {
+		if hold, err := c.reenter(ctx, outer, config, noWait); hold != nil || err != nil {
+			return hold, err
+		}
+	}
+	// The wait ends with the caller's context or with the client; the hold with neither.
+	wait, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.closing, func() { cancel(ErrClosed) })()
+
+	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
+	for {
+		a := &attempt{c: c, config: config, started: started}
+		a.req = &driver.Request{
+			Name: name, Attempt: c.attempts.Next(), Label: config.label(), Mode: driver.Exclusive,
+			TTL: config.ttl, Keep: config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
+		}
+		hold, err := a.run(wait, &backoff)
+		switch {
+		case err == nil:
+			return hold, nil
+		case errors.Is(err, errAnew) && driver.Sleep(wait, backoff.Next()) == nil:
+			continue
+		case context.Cause(wait) == ErrClosed:
+			return nil, c.closedError()
+		}
+		return nil, a.explain(err, ctx.Err())
+	}
+}
+
+// errAnew: the store dropped the attempt, or lost its hold before it began. Only a new id, at the end of the queue, can go on.
+var errAnew = errors.New("the store dropped the attempt")
+
+// errLate: the grant was valid no longer when it came. The same attempt is asked for again, which renews it.
+var errLate = errors.New("the store's answer came too late to be of use")
+
+// final is an error that asking again does not mend, found before the store was asked for the lock.
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+
+// run asks the store until it grants, refuses, or ctx ends, and undoes what an unknown answer may have left.
+func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, error) {
+	unknown := false // the store may know of this attempt
+	for asks := 1; ; asks++ {
+		asked := a.c.clock.Now()
+		hold, err := a.ask(ctx)
+		if err == nil {
+			return hold, nil
+		}
+		answered := driver.Answered(err)
+		unknown = unknown || a.asked && !answered
+		if !answered && a.worthAsking(err) && !(a.req.NoWait && asks >= tryAsks) {
+			a.c.observe(ctx, Event{
+				Kind: EventRetried, Name: a.req.Name, Label: a.req.Label, Took: a.c.clock.Now().Sub(asked), Err: err,
+			})
+			if driver.Sleep(ctx, backoff.Next()) == nil {
+				continue
+			}
+		}
+		if unknown {
+			a.undo() // also after an answer: an earlier ask may still be on its way
+		}
+		if answered && errors.Is(err, driver.ErrGone) {
+			err = errAnew
+		}
+		return nil, err
+	}
+}
+
+// worthAsking reports whether asking again, after an unknown answer, can help.
+func (a *attempt) worthAsking(err error) bool {
+	return !errors.As(err, new(final)) && !errors.Is(err, errAnew) && !errors.Is(err, ErrClosed)
+}
+
+// ask asks the store once.
+func (a *attempt) ask(ctx context.Context) (*Hold, error) {
+	g, err := a.c.guarantees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.c.meets(g, a.config); err != nil {
+		return nil, final{err}
+	}
+	a.asked = true
+	grant, err := a.c.store.Acquire(ctx, a.req)
+	if err != nil {
+		return nil, err
+	}
+	return a.adopt(grant)
+}
+
+// adopt makes a hold of what the store granted.
+func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
+	c := a.c
+	now := c.clock.Now()
+	t := &tenure{c: c, req: a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace}
+	t.alarm.ring = t.look
+	if a.config.maxHold > 0 {
+		t.maxEnd = now.Add(a.config.maxHold)
+	}
+	t.localEnd = t.maxEnd
+	if a.config.fixed {
+		t.localEnd = min(t.localEnd, validUntil(grant.Asked, a.req.TTL))
+	}
+	end := t.localEnd
+	if grant.Lease != nil {
+		end = min(end, validUntil(grant.Asked, grant.TTL))
+		t.grace = min(t.grace, grant.TTL/2)
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed, !now.Before(end):
+		return nil, errLate
+	case a.lost != nil:
+		return nil, errAnew
+	}
+	a.tenure = t
+	c.tenures[t] = struct{}{}
+	if grant.Lease != nil {
+		t.keep = c.keepFor(grant, a.req.TTL)
+		t.keep.join(t, grant)
+	}
+	t.watch()
+	return t.enter(nil), nil
+}
+
+// undo makes sure that the attempt neither waits nor holds. It uses no context of the caller's: that one has ended, and a
+// cleanup that ends with it would leave the lock to nobody for a whole TTL.
+func (a *attempt) undo() {
+	req := *a.req
+	req.Keep = 0 // nobody ran under it
+	begun := a.c.clock.Now()
+	err := a.c.release(&req, undoWait)
+	if errors.Is(err, driver.ErrGone) {
+		err = nil
+	}
+	a.c.observe(a.c.base, Event{Kind: EventUndone, Name: req.Name, Label: req.Label, Took: a.c.clock.Now().Sub(begun), Err: err})
+}
+
+// waiting is Request.Waiting.
+func (a *attempt) waiting(p driver.Progress) {
+	a.standing.Store(&p)
+	a.c.observe(a.c.base, Event{
+		Kind: EventWaiting, Name: a.req.Name, Label: a.req.Label, Waited: a.c.clock.Now().Sub(a.started), Progress: p,
+	})
+}
+
+// storeLost is Request.Lost.
+func (a *attempt) storeLost(err error) {
+	now := a.c.clock.Now()
+	why := lossOf(err)
+	if why == "" {
+		why, err = ReasonTaken, errors.Join(driver.ErrGone, err)
+	}
+	a.c.mu.Lock()
+	var after aftermath
+	if a.tenure == nil {
+		a.lost = err
+	} else if !a.tenure.detached {
+		after = a.tenure.lose(why, err, now)
+	}
+	a.c.mu.Unlock()
+	after.run()
+}
+
+// explain turns what the store said, or did not say, into what the caller is told. ended is the error of the caller's context.
+func (a *attempt) explain(err, ended error) error {
+	var held *driver.Held
+	var guarded *driver.Guarded
+	var reason final
+	if errors.As(err, &reason) {
+		return reason.error
+	}
+	// A wait that was cut off: what was last heard of it says why there was no grant.
+	if p := a.standing.Load(); p != nil && ended != nil && errors.Is(err, ended) && !errors.As(err, &held) {
+		if err = (&driver.Held{Holders: p.Holders}); p.Guard > 0 {
+			err = &driver.Guarded{Left: p.Guard}
+		}
+	}
+	switch {
+	case errors.As(err, &held):
+		return &HeldError{Name: a.req.Name, Holders: held.Holders, RetryIn: held.RetryIn, Err: ended}
+	case errors.As(err, &guarded):
+		return &GuardedError{Name: a.req.Name, Left: guarded.Left, Err: ended}
+	case ended != nil && !errors.Is(err, ended):
+		err = errors.Join(err, ended)
+	case ended != nil:
+		err = fmt.Errorf("no answer yet: %w", err)
+	}
+	return a.c.storeError("lock", err)
+}

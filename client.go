@@ -1,0 +1,252 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// What a store says of itself and of its locks; see package driver.
+type (
+	Guarantees = driver.Guarantees
+	Info       = driver.Info
+	Holder     = driver.Holder
+	Waiter     = driver.Waiter
+	Progress   = driver.Progress
+)
+
+// A Client is an open store. Its methods may be called from many goroutines. Holds, re-entry and Close belong to a client: two
+// clients of one store are strangers, also within one process.
+type Client struct {
+	store    driver.Store
+	clock    driver.Clock
+	config   clientConfig
+	attempts *driver.Attempts
+	schedule *schedule
+	random   func() float64
+	known    atomic.Pointer[Guarantees] // as last found
+
+	closing context.Context // ends when Close begins: nobody waits any more
+	close   context.CancelFunc
+	base    context.Context // ends when Close is over: nothing is asked of the store any more
+	stop    context.CancelFunc
+
+	// mu guards everything below, and all tenures, holds and keeps. Nothing blocks while it is held.
+	mu      sync.Mutex
+	closed  bool // Close has begun
+	ended   bool // base has ended
+	keeps   map[driver.Lease]*keep
+	tenures map[*tenure]struct{}
+	running int           // calls and background work under way
+	idle    chan struct{} // closed when running falls to 0 after Close has begun
+}
+
+// New makes a client of a store that was opened by hand, with an existing connection for instance. The client closes it.
+func New(store driver.Store, opts ...OpenOption) *Client {
+	c := &Client{
+		store: store, config: newClientConfig(opts), attempts: driver.NewAttempts(), random: rand.Float64,
+		keeps: make(map[driver.Lease]*keep), tenures: make(map[*tenure]struct{}), idle: make(chan struct{}),
+	}
+	c.closing, c.close = context.WithCancel(context.Background())
+	c.base, c.stop = context.WithCancel(context.Background())
+	if store == nil {
+		c.store = noStore{}
+		c.config.lock.wrong = argumentError("New: the store is nil")
+	}
+	c.clock = c.store.Clock()
+	c.schedule = newSchedule(c.clock)
+	return c
+}
+
+// begin counts a call, so that Close can wait for it. Its error is ErrClosed.
+func (c *Client) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.closedError()
+	}
+	c.running++
+	return nil
+}
+
+// end counts a call down.
+func (c *Client) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running--; c.running == 0 && c.closed {
+		select {
+		case <-c.idle:
+		default:
+			close(c.idle)
+		}
+	}
+}
+
+// spawn runs f in the background, counted, unless the client has ended. c.mu is held.
+func (c *Client) spawn(f func()) {
+	if c.ended {
+		return
+	}
+	c.running++
+	go func() {
+		defer c.end()
+		f()
+	}()
+}
+
+func (c *Client) closedError() error {
+	return fmt.Errorf("holdfast: store %s: %w; open a new one", c.store, ErrClosed)
+}
+
+func (c *Client) storeError(op string, err error) error {
+	e := &StoreError{Op: op, Store: c.store.String(), Err: err}
+	var node *driver.NodeError
+	if errors.As(err, &node) {
+		e.Node = node.Node
+	}
+	return e
+}
+
+// Guarantees asks what the store promises, as it is deployed now.
+func (c *Client) Guarantees(ctx context.Context) (Guarantees, error) {
+	return ask(ctx, c, "guarantees", c.findGuarantees)
+}
+
+func (c *Client) findGuarantees(ctx context.Context) (Guarantees, error) {
+	g, err := c.store.Guarantees(ctx)
+	if err == nil {
+		c.known.Store(&g)
+	}
+	return g, err
+}
+
+// guarantees returns what was found before, or asks.
+func (c *Client) guarantees(ctx context.Context) (Guarantees, error) {
+	if g := c.known.Load(); g != nil {
+		return *g, nil
+	}
+	return c.findGuarantees(ctx)
+}
+
+// meets reports what the store lacks for this client and this lock.
+func (c *Client) meets(g Guarantees, config *lockConfig) error {
+	if missing := correct(g); c.config.require && len(missing) > 0 {
+		return &RequirementError{Store: c.store.String(), Missing: missing}
+	}
+	return config.fits(g)
+}
+
+// Close releases what is held, ends what waits, and closes the store; all within about 2 s. It reports what it could not release:
+// that ends with its TTL. The contexts of all holds end first, with ErrClosed. A hold inside Do is released when its function
+// returns, and not taken away from under it: one that is still running after 2 s is left to its TTL. Closing again does nothing.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	c.running++
+	var after aftermath
+	var working []*Hold
+	var free []*tenure
+	for t := range c.tenures {
+		after.join(t.closeHolds())
+		if i := slices.IndexFunc(t.holds, func(h *Hold) bool { return h.working }); i >= 0 {
+			working = append(working, t.holds[i])
+		} else {
+			t.detach()
+			free = append(free, t)
+		}
+	}
+	c.mu.Unlock()
+	c.close()
+	after.run()
+
+	late := time.NewTimer(closeWait)
+	defer late.Stop()
+	problems := c.releaseAll(free)
+	for _, h := range working {
+		if !h.waitUnlocked(late.C) {
+			problems = append(problems, fmt.Errorf("lock %q: its function is still running: it ends with its TTL", h.Name()))
+		}
+	}
+	c.end()
+	select {
+	case <-c.idle:
+	case <-late.C:
+	}
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.stop()
+	c.schedule.close()
+	if err := c.store.Close(); err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return c.storeError("close", errors.Join(problems...))
+}
+
+// closeHolds ends the contexts of a tenure's holds. c.mu is held.
+func (t *tenure) closeHolds() (after aftermath) {
+	for _, h := range t.holds {
+		h.cause = ErrClosed
+		after.cancel(h.takeContexts(), ErrClosed)
+		if !h.working {
+			h.ended = true
+			h.wake()
+		}
+	}
+	return after
+}
+
+// releaseAll releases tenures side by side, and returns what did not work.
+func (c *Client) releaseAll(tenures []*tenure) (problems []error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	turn := make(chan struct{}, 64)
+	for _, t := range tenures {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			if err := c.release(t.req, closeWait/2); err != nil && !errors.Is(err, driver.ErrGone) {
+				mu.Lock()
+				defer mu.Unlock()
+				problems = append(problems, fmt.Errorf("lock %q: %w", t.req.Name, err))
+			}
+		})
+	}
+	all.Wait()
+	return problems
+}
+
+// waitUnlocked waits until h is unlocked, or until late.
+func (h *Hold) waitUnlocked(late <-chan time.Time) bool {
+	c := h.t.c
+	c.mu.Lock()
+	if h.ended {
+		c.mu.Unlock()
+		return true
+	}
+	if h.done == nil {
+		h.done = make(chan struct{})
+	}
+	done := h.done
+	c.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	case <-late:
+		return false
+	}
+}

@@ -1,0 +1,98 @@
+package holdfast
+
+import "context"
+
+// A holdContext carries the hold that it belongs to, so that Lock can tell re-entry from a stranger, and Token the token.
+type holdContext struct {
+	context.Context
+	hold *Hold
+}
+
+type heldKey struct {
+	c    *Client
+	name string
+}
+
+type tokenKey struct{}
+
+func (x *holdContext) Value(key any) any {
+	switch k := key.(type) {
+	case heldKey:
+		if x.hold.t.c == k.c && x.hold.Name() == k.name {
+			return x.hold
+		}
+	case tokenKey:
+		return x.hold
+	}
+	return x.Context.Value(key)
+}
+
+// heldIn returns the innermost hold of that lock from whose Context ctx descends, or nil.
+func heldIn(ctx context.Context, c *Client, name string) *Hold {
+	h, _ := ctx.Value(heldKey{c, name}).(*Hold)
+	return h
+}
+
+// Token returns the fencing token of the innermost hold from whose Context ctx descends; 0 if there is none.
+func Token(ctx context.Context) uint64 {
+	if h, ok := ctx.Value(tokenKey{}).(*Hold); ok {
+		return h.Token()
+	}
+	return 0
+}
+
+// Held returns the hold of that lock from whose Context ctx descends, if it is still good.
+func (c *Client) Held(ctx context.Context, name string) (*Hold, bool) {
+	if h := heldIn(ctx, c, name); h != nil && h.Err() == nil {
+		return h, true
+	}
+	return nil, false
+}
+
+// Context returns a context for work under the lock. It ends when parent does; and with the hold, context.Cause then telling why:
+// a *LostError, with Grace before anybody else can hold the lock where that is foreseen, and at that moment at the latest, even
+// if nothing answers; ErrReleased; ErrClosed. Lock with a context that descends from it re-enters the lock.
+//
+// A process that is stopped cannot see its context end: only the fencing token helps there.
+func (h *Hold) Context(parent context.Context) context.Context {
+	if parent == nil {
+		parent = context.Background()
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	x := &holdContext{ctx, h}
+	defer h.look()()
+	if err := h.err(); err != nil {
+		cancel(err)
+		return x
+	}
+	if h.contexts == nil {
+		h.contexts = make(map[*holdContext]ending)
+	}
+	h.contexts[x] = ending{cancel, context.AfterFunc(ctx, func() { h.forget(x) })}
+	return x
+}
+
+// forget drops a context whose parent has ended, so that a long hold does not collect them.
+func (h *Hold) forget(x *holdContext) {
+	h.t.c.mu.Lock()
+	defer h.t.c.mu.Unlock()
+	delete(h.contexts, x)
+}
+
+// takeContexts returns how to end all contexts of the hold, and forgets them. c.mu is held.
+func (h *Hold) takeContexts() (cancels []context.CancelCauseFunc) {
+	for _, e := range h.contexts {
+		e.stop()
+		cancels = append(cancels, e.cancel)
+	}
+	h.contexts = nil
+	return cancels
+}
+
+// wake tells those who wait for the end of the hold. c.mu is held.
+func (h *Hold) wake() {
+	if h.done != nil {
+		close(h.done)
+		h.done = nil
+	}
+}

@@ -1,0 +1,53 @@
+// Package holdfast gives programs one kind of distributed lock over the stores they already run.
+//
+//	locks, err := holdfast.Open(ctx, "mem://orders")            // import _ "holdfast.dev/memlock"
+//	defer locks.Close()
+//
+//	err = locks.Do(ctx, "nightly-email", func(ctx context.Context) error {
+//		return send(ctx, holdfast.Token(ctx))               // ctx ends, with a cause, before anyone else can hold the lock
+//	})
+//
+// Or, where the hold outlives a function:
+//
+//	hold, err := locks.Mutex("orders/42", holdfast.TTL(10*time.Second), holdfast.Grace(2*time.Second)).Lock(wait)
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock()
+//	ctx = hold.Context(ctx)                                     // ends 2 s before it could be anyone else's
+//
+// # What a hold promises
+//
+// Every acquisition is a [Hold] of its own. No goroutine or thread owns it: pass it on as you like. While it is good nobody else
+// holds the lock; it is renewed by itself, at a third of its TTL, until Unlock. When it cannot be renewed, was taken away, or was
+// broken by an operator, its contexts end with a [*LostError] that says why, and Unlock and Do say [ErrLost]: a loss is never
+// silent. Validity is counted from the moment before the request went out, on a clock that does not stand still while the machine
+// is suspended, less a margin; so a client stops believing in a hold before the store gives it to somebody else.
+//
+// # What it cannot promise, and what helps
+//
+// A process that is stopped (SIGSTOP, a long garbage collection, a paused virtual machine) cannot see its context end. When it
+// goes on, another may hold the lock, and its late write does harm. Against that only the resource can help: every hold has a
+// fencing token ([Hold.Token]), greater than that of every holder before it; send it along, and let the resource refuse what is
+// older than what it has seen. Package fence has such gates.
+//
+// How much a store can keep of these promises it says itself: [Client.Guarantees]. [Require] makes Open insist.
+//
+// # Waiting
+//
+// Lock waits its turn, first come first served where the store can. Its context bounds the wait and nothing else: when it ends,
+// the attempt leaves the queue, and the error tells who is in the way. A store that gives no answer is asked again for as long as
+// the context lives, under the same id, so that an answer that got lost does no harm. Whatever may have been left behind is
+// undone, in the background if need be. Give waits a deadline.
+//
+// # Re-entry
+//
+// Lock with a context that descends from a hold's Context, on the same client and name, nests in that hold instead of waiting
+// for it. Two goroutines that do so with the same context exclude each other. A goroutine's identity means nothing: only the
+// context does. Two clients are strangers, also within one process.
+//
+// # Testing
+//
+// The store mem:// runs inside a testing/synctest bubble, so that code with locks, time-outs and losses can be tested in fake
+// time, in microseconds.
+package holdfast

@@ -1,0 +1,246 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A Hold is one successful acquisition, from its grant until Unlock or loss. It belongs to whoever has it: no goroutine or thread
+// owns it. Its methods may be called from many goroutines.
+type Hold struct {
+	t      *tenure
+	parent *Hold // the hold that this one re-entered; nil: it is the outermost
+
+	// Guarded by the client's mutex:
+	contexts map[*holdContext]ending
+	slot     chan struct{} // taken by the one live child; nil until somebody re-enters
+	done     chan struct{} // closed when the hold has ended; nil until somebody waits for that
+	cause    error         // not nil: contexts have ended, though the hold was not lost
+	ended    bool          // unlocked
+	working  bool          // inside Do: Close waits for it
+}
+
+// An ending ends one context of a hold.
+type ending struct {
+	cancel context.CancelCauseFunc
+	stop   func() bool
+}
+
+// enter makes a hold of the tenure. c.mu is held.
+func (t *tenure) enter(parent *Hold) *Hold {
+	h := &Hold{t: t, parent: parent}
+	t.holds = append(t.holds, h)
+	return h
+}
+
+// Name returns the name of the lock.
+func (h *Hold) Name() string { return h.t.req.Name }
+
+// Token returns the fencing token: greater than that of every earlier holder. Hand it to the resource with every request, and let
+// the resource refuse tokens that are less than the greatest it has seen. 0: the store has no fencing.
+func (h *Hold) Token() uint64 { return h.t.token }
+
+// Left returns how long the hold is valid if it is not renewed any more: nobody else can hold the lock for that long. 0 once it is
+// lost or unlocked. A store where nothing runs out says driver.Forever.
+func (h *Hold) Left() time.Duration {
+	defer h.look()()
+	if h.ended {
+		return 0
+	}
+	return h.t.left(h.t.c.clock.Now())
+}
+
+// Count returns how often the lock is entered: 1, and more while it is re-entered. 0 once the hold is unlocked.
+func (h *Hold) Count() int {
+	defer h.look()()
+	if h.ended {
+		return 0
+	}
+	return len(h.t.holds)
+}
+
+// Err returns nil while the hold is good, a *LostError once it is lost, ErrReleased once it is unlocked, ErrClosed once its client
+// was closed.
+func (h *Hold) Err() error {
+	defer h.look()()
+	return h.err()
+}
+
+// err is Err. c.mu is held.
+func (h *Hold) err() error {
+	switch {
+	case h.t.lost != nil:
+		return h.t.lost
+	case h.cause != nil:
+		return fmt.Errorf("holdfast: lock %q: %w", h.Name(), h.cause)
+	case h.ended:
+		return fmt.Errorf("holdfast: lock %q: %w", h.Name(), ErrReleased)
+	}
+	return nil
+}
+
+// look takes the client's mutex and ends the hold if its time is over, also when the alarm has not rung yet. It returns how to
+// let go.
+func (h *Hold) look() (unlock func()) {
+	c := h.t.c
+	c.mu.Lock()
+	after := h.t.settle(c.clock.Now())
+	return func() {
+		c.mu.Unlock()
+		after.run()
+	}
+}
+
+// settle ends the tenure if its time is over. c.mu is held.
+func (t *tenure) settle(now driver.Instant) (after aftermath) {
+	if !t.detached && !now.Before(t.end()) {
+		after = t.lose(t.foreseen(), nil, now)
+		after.join(t.finish())
+	}
+	return after
+}
+
+// Check asks the store whether it still has the hold: nil, a *LostError, or a *StoreError if it does not answer before ctx ends.
+// A good answer of the past says nothing about the future: use the token for that.
+func (h *Hold) Check(ctx context.Context) error { return h.renew(ctx, "check", 0) }
+
+// Extend makes sure that at least d is left: it asks the store for that if need be. It never shortens, and extending twice does
+// not add up. A hold that is renewed anyway needs it only before a pause longer than its TTL; a Fixed one is moved by it; MaxHold
+// is not. On a store with sessions it moves only the local end of a Fixed hold. ErrTTL: d is more than the store or MaxHold allows.
+func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
+	g := h.t.c.known.Load() // there since the first grant
+	high := MaxTTL
+	if g.Session == 0 && g.MaxTTL > 0 {
+		high = min(high, g.MaxTTL)
+	}
+	if d <= 0 || d > high {
+		return ttlError("Extend", d, time.Nanosecond, high)
+	}
+	// What the way to the store and back costs is not known before: ask for a little more, and again if that was too little.
+	for slack := 10 * time.Millisecond; ; slack *= 4 {
+		enough, err := h.reaches(d)
+		if enough || err != nil {
+			return err
+		}
+		if slack > d+10*time.Second {
+			return fmt.Errorf("holdfast: %w: Extend: the store promises less than %v", ErrTTL, d)
+		}
+		if err := h.renew(ctx, "extend", min(high, d+slack+driver.Margin(d+slack))); err != nil {
+			return err
+		}
+		if h.t.moveFixed(d, g.Session > 0) {
+			return nil
+		}
+	}
+}
+
+// reaches reports whether at least d is left.
+func (h *Hold) reaches(d time.Duration) (bool, error) {
+	defer h.look()()
+	now := h.t.c.clock.Now()
+	if err := h.err(); err != nil {
+		return false, err
+	}
+	if h.t.maxEnd.Before(now.Add(d)) {
+		return false, fmt.Errorf("holdfast: %w: Extend by %v would pass MaxHold", ErrTTL, d)
+	}
+	return h.t.left(now) >= d, nil
+}
+
+// moveFixed moves the local end of a Fixed hold: to what the store has just confirmed, or, where it has only sessions, to d from
+// now, and then that is all.
+func (t *tenure) moveFixed(d time.Duration, session bool) (done bool) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.localEnd != t.maxEnd {
+		end := t.c.clock.Now().Add(d)
+		if t.keep != nil && !session {
+			end = t.keep.end
+		}
+		t.localEnd = max(t.localEnd, min(end, t.maxEnd))
+	}
+	t.watch()
+	return session
+}
+
+// renew asks the store now, for the caller.
+func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
+	if ctx == nil {
+		return argumentError("the context is nil")
+	}
+	if err := h.Err(); err != nil {
+		return err
+	}
+	c, k := h.t.c, h.t.keep
+	if err := c.begin(); err != nil {
+		return err
+	}
+	defer c.end()
+	if k == nil {
+		return nil // nothing runs out, and what the store says by itself was told
+	}
+	if err := k.try(ctx, ttl); err != nil && lossOf(err) == "" {
+		return c.storeError(op, err)
+	}
+	return h.Err()
+}
+
+// Unlock ends the hold; the last one of a re-entered lock frees it. It needs no context: it waits for the store no longer than the
+// hold is valid, and 5 s at most; then it goes on in the background, and the error says so. It does nothing the second time, and
+// says ErrReleased. ErrLost: the hold had ended before, so the work under it was not protected to its end.
+func (h *Hold) Unlock() error {
+	c, t := h.t.c, h.t
+	now := c.clock.Now()
+	c.mu.Lock()
+	if h.ended {
+		err := h.err()
+		c.mu.Unlock()
+		return err
+	}
+	after := t.settle(now)
+	h.ended = true
+	after.cancel(h.takeContexts(), ErrReleased)
+	h.wake()
+	t.holds = slices.Delete(t.holds, slices.Index(t.holds, h), slices.Index(t.holds, h)+1)
+	last := len(t.holds) == 0 && !t.detached
+	wait := min(t.left(now), unlockWait)
+	e := t.event(EventReleased, now)
+	if last {
+		t.detach()
+	}
+	c.running++
+	c.mu.Unlock()
+	defer c.end()
+
+	after.run()
+	if last {
+		e.Err = c.release(t.req, wait)
+	} else {
+		t.recount(e.Count)
+	}
+	if h.parent != nil {
+		<-h.parent.slot
+	}
+	return h.unlocked(e, now)
+}
+
+// unlocked tells how an Unlock went.
+func (h *Hold) unlocked(e Event, begun driver.Instant) error {
+	c, t := h.t.c, h.t
+	c.mu.Lock()
+	if errors.Is(e.Err, driver.ErrGone) && t.lost == nil {
+		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: ReasonTaken, Err: e.Err}
+	}
+	if t.lost != nil {
+		e.Err = t.lost
+	}
+	c.mu.Unlock()
+	e.Took = c.clock.Now().Sub(begun)
+	c.observe(c.base, e)
+	return e.Err
+}

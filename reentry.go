@@ -1,0 +1,109 @@
+package holdfast
+
+import (
+	"context"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// Re-entry nests, never fans out. A hold has at most one live child. A second goroutine that re-enters with the same context waits
+// until the first child is unlocked, so that siblings exclude each other just as strangers do:
+//
+//	A ── child B ── child C      Lock with C's context nests below C; with A's context it waits for B's end
+//
+// The store's hold ends with the last Unlock, in whatever order: B may outlive A. A hold that has ended is re-entered no more:
+// whoever still has its context goes to the end of the store's queue, like everybody else.
+//
+// A nested hold keeps the TTL, MaxHold and MinHold of the outermost; the longest Grace counts.
+
+// reenter nests a hold below outer. It returns neither hold nor error if outer has ended: then the store must be asked.
+func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, noWait bool) (*Hold, error) {
+	slot, done := outer.child()
+	if slot == nil {
+		return nil, nil
+	}
+	if noWait {
+		select {
+		case slot <- struct{}{}:
+		default:
+			return nil, outer.heldBySibling(nil)
+		}
+	} else {
+		select {
+		case slot <- struct{}{}:
+		case <-done:
+			return nil, nil
+		case <-c.closing.Done():
+			return nil, c.closedError()
+		case <-ctx.Done():
+			return nil, outer.heldBySibling(ctx.Err())
+		}
+	}
+	hold, count := outer.nest(config)
+	if hold == nil {
+		<-slot
+		return nil, nil
+	}
+	hold.t.recount(count)
+	return hold, nil
+}
+
+// child returns the slot for outer's one child, and what ends the wait for it; nil if outer has ended.
+func (h *Hold) child() (slot chan struct{}, done chan struct{}) {
+	defer h.look()()
+	if h.err() != nil {
+		return nil, nil
+	}
+	if h.slot == nil {
+		h.slot = make(chan struct{}, 1)
+	}
+	if h.done == nil {
+		h.done = make(chan struct{})
+	}
+	return h.slot, h.done
+}
+
+// nest makes the child, once its slot is taken; nil if the hold has ended meanwhile.
+func (h *Hold) nest(config *lockConfig) (*Hold, int) {
+	defer h.look()()
+	if h.err() != nil {
+		return nil, 0
+	}
+	t := h.t
+	if grace := min(config.grace, t.req.TTL/2); grace > t.grace {
+		t.grace = grace
+		t.watch()
+	}
+	return t.enter(h), len(t.holds)
+}
+
+// heldBySibling says that this process itself is in the way.
+func (h *Hold) heldBySibling(ended error) error {
+	defer h.look()()
+	now := h.t.c.clock.Now()
+	return &HeldError{Name: h.Name(), Err: ended, Holders: []Holder{{
+		Label: h.t.req.Label, Token: h.t.token, Mode: h.t.req.Mode, Held: now.Sub(h.t.granted), Left: h.t.left(now),
+	}}}
+}
+
+// recount shows on the wire how often the lock is entered, where the store has a place for it. The hold does not depend on it: an
+// answer that does not come changes nothing, but a store that no longer has the hold is believed.
+func (t *tenure) recount(count int) {
+	counter, ok := t.c.store.(driver.Counter)
+	if !ok || count == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.c.base, time.Second)
+	defer cancel()
+	err := counter.Count(ctx, t.req, count)
+	if why := lossOf(err); why != "" {
+		t.c.mu.Lock()
+		var after aftermath
+		if !t.detached {
+			after = t.lose(why, err, t.c.clock.Now())
+		}
+		t.c.mu.Unlock()
+		after.run()
+	}
+}

@@ -1,0 +1,73 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// How long a caller waits for what is being cleaned up behind it, before that goes on in the background.
+const (
+	undoWait   = time.Second     // a Lock that was cancelled
+	unlockWait = 5 * time.Second // an Unlock
+	closeWait  = 2 * time.Second // a Close
+)
+
+// release makes sure that req's attempt neither waits nor holds. It returns nil, driver.ErrGone if the store's first answer was
+// that, or, after wait, a *StoreError: then it goes on in the background. The caller is counted by begin.
+func (c *Client) release(req *driver.Request, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.base, wait)
+	defer cancel()
+	giveUp := c.giveUp(req)
+	err := c.releaseUntil(ctx, req, giveUp)
+	if err == nil || errors.Is(err, driver.ErrGone) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spawn(func() { c.releaseUntil(c.base, req, giveUp) })
+	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
+}
+
+// releaseLater releases in the background from the start.
+func (c *Client) releaseLater(req *driver.Request) {
+	giveUp := c.giveUp(req)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spawn(func() { c.releaseUntil(c.base, req, giveUp) })
+}
+
+// giveUp is when the store has let go by itself for certain.
+func (c *Client) giveUp(req *driver.Request) driver.Instant {
+	g := c.known.Load()
+	if g == nil || g.MaxTTL == 0 && g.Session == 0 {
+		return driver.Never
+	}
+	ttl := max(req.TTL, g.Session)
+	return c.clock.Now().Add(ttl + driver.Margin(ttl))
+}
+
+// releaseUntil repeats Release until the store has answered, ctx ends, or the store has let go by itself.
+func (c *Client) releaseUntil(ctx context.Context, req *driver.Request, giveUp driver.Instant) error {
+	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
+	for asks := 1; ; asks++ {
+		err := c.releaseOnce(ctx, req)
+		switch {
+		case errors.Is(err, driver.ErrGone) && asks > 1:
+			return nil // by an earlier ask, whose answer was lost
+		case err == nil, errors.Is(err, driver.ErrGone), errors.Is(err, ErrClosed):
+			return err
+		case !c.clock.Now().Before(giveUp), driver.Sleep(ctx, backoff.Next()) != nil:
+			return err
+		}
+	}
+}
+
+// releaseOnce asks the store once, and does not wait for ever for an answer that got lost.
+func (c *Client) releaseOnce(ctx context.Context, req *driver.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, max(req.TTL/3, 500*time.Millisecond))
+	defer cancel()
+	return c.store.Release(ctx, req)
+}

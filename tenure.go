@@ -1,0 +1,172 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A tenure is one grant of the store, from grant to release or loss. Several Holds share it when a lock is re-entered. All its
+// fields are guarded by the client's mutex.
+//
+//	held ──── Unlock of the last hold ────────────────────────────▶ released
+//	 │
+//	 ├── foreseen: the end is Grace away ──▶ ending ── the end ──▶ over ── background release
+//	 ├── broken, still the store's until its TTL ends ─▶ ending        ▲
+//	 └── gone, session ended, broken at once ──────────────────────────┘
+//
+// held: contexts live. ending: contexts have ended with a *LostError, nothing is renewed, but nobody else can hold it yet: Left
+// tells for how long. over: it may be somebody else's.
+type tenure struct {
+	c       *Client
+	req     *driver.Request
+	token   uint64
+	granted driver.Instant
+	keep    *keep          // nil: nothing runs out in the store
+	maxEnd  driver.Instant // where MaxHold ends it
+	grace   time.Duration
+
+	localEnd driver.Instant // valid until then at most, whatever the store says: the earlier of MaxHold's and Fixed's end
+	lost     *LostError     // not nil: contexts have ended
+	over     bool
+	detached bool    // released or over: the client does nothing more about it by itself
+	holds    []*Hold // that are not unlocked yet
+	alarm    alarm   // the next moment to look at it: Grace before the end, then the end
+}
+
+// end is until when the tenure is valid. c.mu is held.
+func (t *tenure) end() driver.Instant {
+	if t.keep == nil {
+		return t.localEnd
+	}
+	return min(t.localEnd, t.keep.end)
+}
+
+// left is how long the tenure is still valid. c.mu is held.
+func (t *tenure) left(now driver.Instant) time.Duration {
+	if t.over {
+		return 0
+	}
+	end := t.end()
+	if end == driver.Never {
+		return driver.Forever
+	}
+	return max(0, end.Sub(now))
+}
+
+// look is the alarm's ring function: it ends what is due, or sleeps on if renewals have moved the end meanwhile.
+func (t *tenure) look() {
+	now := t.c.clock.Now()
+	t.c.mu.Lock()
+	var after aftermath
+	if end := t.end(); t.detached {
+		// Unlocked while the alarm rang.
+	} else if now.Before(end) {
+		if t.lost == nil && !now.Before(end.Add(-t.grace)) {
+			after = t.lose(t.foreseen(), nil, now)
+		}
+		t.watch()
+	} else {
+		after = t.lose(t.foreseen(), nil, now)
+		after.join(t.finish())
+	}
+	t.c.mu.Unlock()
+	after.run()
+}
+
+// foreseen is the reason of a loss that the clock brings. c.mu is held.
+func (t *tenure) foreseen() Reason {
+	if t.end() == t.maxEnd {
+		return ReasonMaxHold
+	}
+	return ReasonExpired
+}
+
+// watch sets the alarm to the next moment at which something must happen. c.mu is held.
+func (t *tenure) watch() {
+	if t.detached {
+		return
+	}
+	at := t.end()
+	if t.lost == nil && at != driver.Never {
+		at = at.Add(-t.grace)
+	}
+	t.c.schedule.set(&t.alarm, at)
+}
+
+// lose ends the contexts of all holds and renews no more. If the store has let go already the tenure is over. c.mu is held; the
+// caller runs what is returned after it let go of it.
+func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
+	var after aftermath
+	if t.lost == nil {
+		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: why, Err: err}
+		for _, h := range t.holds {
+			after.cancel(h.takeContexts(), t.lost)
+			h.wake()
+		}
+		e := t.event(EventLost, now)
+		e.Err = t.lost
+		after.observe(t.c, e)
+	}
+	if errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrSession) {
+		after.join(t.finish())
+	} else {
+		t.watch()
+	}
+	return after
+}
+
+// finish ends the tenure's validity and lets the store know, in the background, that nobody needs it any more. c.mu is held.
+func (t *tenure) finish() aftermath {
+	var after aftermath
+	t.over = true
+	if t.detached {
+		return after
+	}
+	t.detach()
+	after.then(func() { t.c.releaseLater(t.req) })
+	return after
+}
+
+// detach takes the tenure out of everything that the client does by itself. c.mu is held.
+func (t *tenure) detach() {
+	t.detached = true
+	t.c.schedule.clear(&t.alarm)
+	if t.keep != nil {
+		t.keep.leave(t)
+	}
+	delete(t.c.tenures, t)
+}
+
+// event describes the tenure now. c.mu is held.
+func (t *tenure) event(kind Kind, now driver.Instant) Event {
+	return Event{
+		Kind: kind, Name: t.req.Name, Label: t.req.Label, Token: t.token, Count: len(t.holds),
+		Held: now.Sub(t.granted), Left: t.left(now),
+	}
+}
+
+// An aftermath is what must be done once the client's mutex is free: ending contexts, telling the observer, asking the store.
+type aftermath []func()
+
+func (a *aftermath) then(f func())    { *a = append(*a, f) }
+func (a *aftermath) join(b aftermath) { *a = append(*a, b...) }
+func (a *aftermath) observe(c *Client, e Event) {
+	if c.config.observer != nil {
+		a.then(func() { c.observe(c.base, e) })
+	}
+}
+
+func (a *aftermath) cancel(contexts []context.CancelCauseFunc, cause error) {
+	for _, cancel := range contexts {
+		a.then(func() { cancel(cause) })
+	}
+}
+
+func (a aftermath) run() {
+	for _, f := range a {
+		f()
+	}
+}
