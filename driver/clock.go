@@ -14,14 +14,26 @@ const Never Instant = math.MaxInt64
 
 // Add returns the instant d later; Never stays Never, and nothing overflows.
 func (i Instant) Add(d time.Duration) Instant {
-	if i == Never || (d > 0 && i > Never-Instant(d)) {
+	switch {
+	case i == Never || (d > 0 && i > Never-Instant(d)):
 		return Never
+	case d < 0 && i < math.MinInt64-Instant(d):
+		return math.MinInt64
 	}
 	return i + Instant(d)
 }
 
-// Sub returns the time from j to i.
-func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
+// Sub returns the time from j to i. It is Forever to Never, and nothing overflows.
+func (i Instant) Sub(j Instant) time.Duration {
+	d := time.Duration(i - j)
+	switch {
+	case i > j && (i == Never || d < 0):
+		return Forever
+	case i < j && d > 0:
+		return math.MinInt64
+	}
+	return d
+}
 
 // Before reports whether i is earlier than j.
 func (i Instant) Before(j Instant) bool { return i < j }
@@ -33,8 +45,9 @@ func (i Instant) Before(j Instant) bool { return i < j }
 type Clock interface {
 	Now() Instant
 
-	// At calls f once, at t or as soon as possible after it, also on waking from a suspend that covered t. stop reports
-	// whether it kept f from being called. f runs on a goroutine that others wait for: it never blocks.
+	// At calls f once, at t or as soon as possible after it, also on waking from a suspend that covered t; never for Never. stop
+	// reports whether it kept f from being called: false if f runs or has run, and from the second time on. f runs on a
+	// goroutine that others wait for: it never blocks.
 	At(t Instant, f func()) (stop func() bool)
 }
 
