@@ -1,0 +1,67 @@
+# Everything runs over the whole workspace: "work" means every module of go.work. At the root ./... would mean the core alone.
+
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CROSS       ?= darwin windows
+BENCH       ?= .
+FUZZTIME    ?= 10s
+SEEDS       ?= 100000
+SEED        ?=
+ARGS        ?=
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
+	go run ./internal/testrun -timeout=15m $(ARGS) work
+
+.PHONY: race
+race: ## Run the tests, shortened, under the race detector
+	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
+
+.PHONY: lint
+lint: lint-format lint-vet lint-static lint-cross lint-modules ## Check format, vet, staticcheck, other systems and the modules
+
+.PHONY: lint-format
+lint-format:
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted, run gofmt -w on:"; echo "$$files"; exit 1; fi
+
+.PHONY: lint-vet
+lint-vet:
+	go vet work
+
+.PHONY: lint-static
+lint-static:
+	go run $(STATICCHECK) work
+
+# Tests too must build elsewhere, so vet and not build.
+.PHONY: lint-cross
+lint-cross:
+	@set -e; for system in $(CROSS); do echo "GOOS=$$system go vet work"; GOOS=$$system go vet work; done
+
+# The workspace hides a require line that is missing from a module: here each stands alone.
+.PHONY: lint-modules
+lint-modules:
+	@set -e; dirs=$$(go list -m -f '{{.Dir}}'); for dir in $$dirs; do \
+		echo "in .$${dir#"$(CURDIR)"}: GOWORK=off go mod tidy -diff, GOWORK=off go vet ./..."; \
+		(cd "$$dir" && GOWORK=off go mod tidy -diff && GOWORK=off go vet ./...); \
+	done
+
+.PHONY: bench
+bench: ## Run the benchmarks (BENCH=regexp)
+	go test -run='^$$' -bench='$(BENCH)' -benchmem $(ARGS) work
+
+.PHONY: fuzz
+fuzz: ## Fuzz every fuzz test for a short while (FUZZTIME=10s each)
+	@set -e; found=$$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/'); \
+	for each in $$found; do \
+		dir=$$(dirname "$${each%%:*}"); name=$${each##*:}; echo "$$dir: $$name for $(FUZZTIME)"; \
+		(cd "$$dir" && go test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) .); \
+	done
+
+.PHONY: sim
+sim: ## Run the simulation with many seeds (SEEDS=100000), or replay one (SEED=n)
+	go test -count=1 -timeout=0 -run='^TestSimulation$$' . $(if $(SEED),-v -sim.seed=$(SEED),-sim.seeds=$(SEEDS)) $(ARGS)
