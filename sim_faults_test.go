@@ -1,0 +1,104 @@
+package holdfast
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// simFaults are mistakes put into the core on purpose: one place of one file each. The simulation must find every one of them; the
+// correct core, its twin, is what TestSimulation runs.
+var simFaults = []struct {
+	name, file, old, new string
+	finds                string // what it must complain of
+}{{
+	name:  "the deadline of a renewal is counted from the answer",
+	file:  "renew.go",
+	old:   "return k.answer(asked, holds, err)",
+	new:   "asked = k.c.clock.Now()\n\treturn k.answer(asked, holds, err)",
+	finds: "is valid for another",
+}, {
+	name:  "the deadline of a grant is counted from the answer",
+	file:  "acquire.go",
+	old:   "return a.adopt(grant)",
+	new:   "grant.Asked = a.c.clock.Now()\n\treturn a.adopt(grant)",
+	finds: "is valid for another",
+}, {
+	name:  "an unknown renewal is treated as renewed",
+	file:  "renew.go",
+	old:   "return k.answer(asked, holds, err)",
+	new:   "if err != nil && lossOf(err) == \"\" {\n\t\tholds, err = ttl, nil\n\t}\n\treturn k.answer(asked, holds, err)",
+	finds: "is valid for another",
+}, {
+	name:  "undo on the caller's context",
+	file:  "acquire.go",
+	old:   "a.undo() // also after an answer",
+	new:   "a.c.store.Release(ctx, a.req) // also after an answer",
+	finds: "gave up, but still waits or holds",
+}, {
+	name:  "no margin for clocks that run differently",
+	file:  "renew.go",
+	old:   "asked.Add(ttl - driver.Margin(ttl))",
+	new:   "asked.Add(ttl)",
+	finds: "is valid for another",
+}}
+
+// TestSimulationFindsFaults is the test of the simulation.
+func TestSimulationFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the core once for each fault")
+	}
+	for _, fault := range simFaults {
+		t.Run(fault.name, func(t *testing.T) {
+			source, err := os.ReadFile(fault.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), fault.old); n != 1 {
+				t.Fatalf("%s contains %q %d times, not once: adapt the fault to the code", fault.file, fault.old, n)
+			}
+			output, err := exec.Command("go", "test", "-overlay", overlay(t, fault.file, strings.Replace(string(source), fault.old, fault.new, 1)),
+				"-run", "^TestSimulation$", "-sim.seeds=10000", ".").CombinedOutput()
+			switch text := string(output); {
+			case err == nil:
+				t.Errorf("the simulation did not find it:\n%s", text)
+			case !strings.Contains(text, fault.finds) || !strings.Contains(text, "-sim.seed="):
+				t.Errorf("the simulation failed, but not with %q and a seed:\n%.3000s", fault.finds, text)
+			default:
+				t.Log(firstLine(text, "seed "))
+			}
+		})
+	}
+}
+
+// overlay returns a file that makes the go command see text in place of file.
+func overlay(t *testing.T, file, text string) string {
+	dir := t.TempDir()
+	path, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutant := filepath.Join(dir, file)
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{mutant: []byte(text), filepath.Join(dir, "overlay.json"): list} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "overlay.json")
+}
+
+func firstLine(text, with string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, with) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
