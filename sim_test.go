@@ -1,0 +1,83 @@
+package holdfast
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+)
+
+var (
+	simSeeds = flag.Uint64("sim.seeds", 10_000, "how many seeds the simulation runs, from 1 on")
+	simSeed  = flag.Uint64("sim.seed", 0, "run this seed only, and print all that happens")
+)
+
+// TestSimulation runs the core, in fake time, over a store and a network that do everything to it that rules of time and ownership
+// must withstand: delay, loss, duplication, reordering, clients that are paused, cut off or killed, a store that forgets, clocks
+// that drift and jump, holds that are broken. In every world no two holds are valid at once, contexts end before the next grant,
+// tokens rise, nothing is left behind, and after healing everybody is served.
+//
+// A seed that fails is run once more with its story printed, and again by:
+//
+//	go test -run '^TestSimulation$' -sim.seed=N .
+func TestSimulation(t *testing.T) {
+	if *simSeed != 0 {
+		if bad := simulate(t, *simSeed, t.Logf); len(bad) > 0 {
+			t.Errorf("seed %d: %q", *simSeed, bad)
+		}
+		return
+	}
+	seeds := *simSeeds
+	if testing.Short() {
+		seeds = min(seeds, 500)
+	}
+	const shards = 4
+	for shard := range uint64(shards) {
+		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
+			t.Parallel()
+			var grants, losses, refusals int
+			for seed := 1 + shard; seed <= seeds; seed += shards {
+				w := simulateWorld(t, seed, nil)
+				if len(w.violations) > 0 {
+					tell(t, seed, w.violations)
+					return
+				}
+				grants += w.count.grants
+				losses += w.count.losses
+				refusals += w.count.refusals
+			}
+			t.Logf("%d grants, %d of them lost, %d attempts given up", grants, losses, refusals)
+			if seeds >= 500 && (grants == 0 || losses == 0 || refusals == 0) {
+				t.Error("nothing happened: the simulation does not simulate")
+			}
+		})
+	}
+}
+
+// tell reports a seed that failed, with its story.
+func tell(t *testing.T, seed uint64, bad []string) {
+	t.Errorf("seed %d: %q\nrun it again: go test -run '^TestSimulation$' -sim.seed=%d .", seed, bad, seed)
+	for try := range 5 {
+		var story []string
+		again := simulate(t, seed, func(format string, args ...any) { story = append(story, fmt.Sprintf(format, args...)) })
+		if len(again) > 0 {
+			for _, line := range story {
+				t.Log(line)
+			}
+			return
+		}
+		t.Logf("repetition %d of the seed did not fail", try+1)
+	}
+}
+
+func simulate(t *testing.T, seed uint64, trace func(string, ...any)) []string {
+	return simulateWorld(t, seed, trace).violations
+}
+
+func simulateWorld(t *testing.T, seed uint64, trace func(string, ...any)) (w *world) {
+	synctest.Test(t, func(*testing.T) {
+		w = newWorld(seed, trace)
+		w.run()
+	})
+	return w
+}
