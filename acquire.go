@@ -83,7 +83,7 @@ func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lock
 	defer context.AfterFunc(c.closing, func() { cancel(ErrClosed) })()
 
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
-	for {
+	for tries := 1; ; tries++ {
 		a := &attempt{c: c, config: config, started: started}
 		a.req = &driver.Request{
 			Name: name, Attempt: c.attempts.Next(), Label: config.label(), Mode: driver.Exclusive,
@@ -93,7 +93,7 @@ func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lock
 		switch {
 		case err == nil:
 			return hold, nil
-		case errors.Is(err, errAnew) && driver.Sleep(wait, backoff.Next()) == nil:
+		case errors.Is(err, errAnew) && !(noWait && tries >= tryAsks) && driver.Sleep(wait, backoff.Next()) == nil:
 			continue
 		case context.Cause(wait) == ErrClosed:
 			return nil, c.closedError()
@@ -125,10 +125,9 @@ func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, erro
 		answered := driver.Answered(err)
 		unknown = unknown || a.asked && !answered
 		if !answered && a.worthAsking(err) && !(a.req.NoWait && asks >= tryAsks) {
-			a.c.observe(ctx, Event{
-				Kind: EventRetried, Name: a.req.Name, Label: a.req.Label, Took: a.c.clock.Now().Sub(asked), Err: err,
-			})
+			took := a.c.clock.Now().Sub(asked)
 			if driver.Sleep(ctx, backoff.Next()) == nil {
+				a.c.observe(ctx, Event{Kind: EventRetried, Name: a.req.Name, Label: a.req.Label, Took: took, Err: err})
 				continue
 			}
 		}
@@ -168,7 +167,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c := a.c
 	now := c.clock.Now()
-	t := &tenure{c: c, req: a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace}
+	t := &tenure{c: c, req: a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace, graceBound: a.req.TTL / 2}
 	t.alarm.ring = t.look
 	if a.config.maxHold > 0 {
 		t.maxEnd = now.Add(a.config.maxHold)
@@ -180,13 +179,14 @@ func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	end := t.localEnd
 	if grant.Lease != nil {
 		end = min(end, validUntil(grant.Asked, grant.TTL))
-		t.grace = min(t.grace, grant.TTL/2)
+		t.graceBound = grant.TTL / 2
 	}
+	t.grace = min(t.grace, t.graceBound)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closed, !now.Before(end):
+	case c.closed, !now.Before(end.Add(-t.grace)):
 		return nil, errLate
 	case a.lost != nil:
 		return nil, errAnew
@@ -207,7 +207,7 @@ func (a *attempt) undo() {
 	req := *a.req
 	req.Keep = 0 // nobody ran under it
 	begun := a.c.clock.Now()
-	err := a.c.release(&req, undoWait)
+	err := a.c.release(&req, undoWait, begun)
 	if errors.Is(err, driver.ErrGone) {
 		err = nil
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"holdfast.dev/driver"
 )
@@ -65,8 +63,11 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 	return c
 }
 
-// begin counts a call, so that Close can wait for it. Its error is ErrClosed.
+// begin counts a call, so that Close can wait for it. Its error is ErrClosed, or that there is no store.
 func (c *Client) begin() error {
+	if _, none := c.store.(noStore); none {
+		return errNoStore
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -90,15 +91,16 @@ func (c *Client) end() {
 }
 
 // spawn runs f in the background, counted, unless the client has ended. c.mu is held.
-func (c *Client) spawn(f func()) {
+func (c *Client) spawn(f func()) bool {
 	if c.ended {
-		return
+		return false
 	}
 	c.running++
 	go func() {
 		defer c.end()
 		f()
 	}()
+	return true
 }
 
 func (c *Client) closedError() error {
@@ -141,112 +143,4 @@ func (c *Client) meets(g Guarantees, config *lockConfig) error {
 		return &RequirementError{Store: c.store.String(), Missing: missing}
 	}
 	return config.fits(g)
-}
-
-// Close releases what is held, ends what waits, and closes the store; all within about 2 s. It reports what it could not release:
-// that ends with its TTL. The contexts of all holds end first, with ErrClosed. A hold inside Do is released when its function
-// returns, and not taken away from under it: one that is still running after 2 s is left to its TTL. Closing again does nothing.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return nil
-	}
-	c.closed = true
-	c.running++
-	var after aftermath
-	var working []*Hold
-	var free []*tenure
-	for t := range c.tenures {
-		after.join(t.closeHolds())
-		if i := slices.IndexFunc(t.holds, func(h *Hold) bool { return h.working }); i >= 0 {
-			working = append(working, t.holds[i])
-		} else {
-			t.detach()
-			free = append(free, t)
-		}
-	}
-	c.mu.Unlock()
-	c.close()
-	after.run()
-
-	late := time.NewTimer(closeWait)
-	defer late.Stop()
-	problems := c.releaseAll(free)
-	for _, h := range working {
-		if !h.waitUnlocked(late.C) {
-			problems = append(problems, fmt.Errorf("lock %q: its function is still running: it ends with its TTL", h.Name()))
-		}
-	}
-	c.end()
-	select {
-	case <-c.idle:
-	case <-late.C:
-	}
-	c.mu.Lock()
-	c.ended = true
-	c.mu.Unlock()
-	c.stop()
-	c.schedule.close()
-	if err := c.store.Close(); err != nil {
-		problems = append(problems, err)
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return c.storeError("close", errors.Join(problems...))
-}
-
-// closeHolds ends the contexts of a tenure's holds. c.mu is held.
-func (t *tenure) closeHolds() (after aftermath) {
-	for _, h := range t.holds {
-		h.cause = ErrClosed
-		after.cancel(h.takeContexts(), ErrClosed)
-		if !h.working {
-			h.ended = true
-			h.wake()
-		}
-	}
-	return after
-}
-
-// releaseAll releases tenures side by side, and returns what did not work.
-func (c *Client) releaseAll(tenures []*tenure) (problems []error) {
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	turn := make(chan struct{}, 64)
-	for _, t := range tenures {
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			if err := c.release(t.req, closeWait/2); err != nil && !errors.Is(err, driver.ErrGone) {
-				mu.Lock()
-				defer mu.Unlock()
-				problems = append(problems, fmt.Errorf("lock %q: %w", t.req.Name, err))
-			}
-		})
-	}
-	all.Wait()
-	return problems
-}
-
-// waitUnlocked waits until h is unlocked, or until late.
-func (h *Hold) waitUnlocked(late <-chan time.Time) bool {
-	c := h.t.c
-	c.mu.Lock()
-	if h.ended {
-		c.mu.Unlock()
-		return true
-	}
-	if h.done == nil {
-		h.done = make(chan struct{})
-	}
-	done := h.done
-	c.mu.Unlock()
-	select {
-	case <-done:
-		return true
-	case <-late:
-		return false
-	}
 }

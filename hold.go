@@ -118,6 +118,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if g.Session == 0 && g.MaxTTL > 0 {
 		high = min(high, g.MaxTTL)
 	}
+	high -= high / 50 // for the margin, and for the way
 	if d <= 0 || d > high {
 		return ttlError("Extend", d, time.Nanosecond, high)
 	}
@@ -130,10 +131,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		if slack > d+10*time.Second {
 			return fmt.Errorf("holdfast: %w: Extend: the store promises less than %v", ErrTTL, d)
 		}
-		if err := h.renew(ctx, "extend", min(high, d+slack+driver.Margin(d+slack))); err != nil {
+		if err := h.renew(ctx, "extend", d+slack+driver.Margin(d+slack)); err != nil {
 			return err
 		}
-		if h.t.moveFixed(d, g.Session > 0) {
+		if h.t.moveFixed(d+slack, g.Session > 0) {
 			return nil
 		}
 	}
@@ -147,7 +148,7 @@ func (h *Hold) reaches(d time.Duration) (bool, error) {
 		return false, err
 	}
 	if h.t.maxEnd.Before(now.Add(d)) {
-		return false, fmt.Errorf("holdfast: %w: Extend by %v would pass MaxHold", ErrTTL, d)
+		return false, fmt.Errorf("holdfast: %w: Extend by %v would pass MaxHold; %v are left until then", ErrTTL, d, h.t.maxEnd.Sub(now))
 	}
 	return h.t.left(now) >= d, nil
 }
@@ -163,6 +164,10 @@ func (t *tenure) moveFixed(d time.Duration, session bool) (done bool) {
 			end = t.keep.end
 		}
 		t.localEnd = max(t.localEnd, min(end, t.maxEnd))
+		if t.keep != nil && !t.keep.busy {
+			now := t.c.clock.Now()
+			t.keep.next(now, t.keep.end.Sub(now)) // a session must now outlive what it was needed for
+		}
 	}
 	t.watch()
 	return session
@@ -184,7 +189,7 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 	if k == nil {
 		return nil // nothing runs out, and what the store says by itself was told
 	}
-	if err := k.try(ctx, ttl); err != nil && lossOf(err) == "" {
+	if err := k.try(ctx, ttl, false); err != nil && lossOf(err) == "" {
 		return c.storeError(op, err)
 	}
 	return h.Err()
@@ -208,7 +213,7 @@ func (h *Hold) Unlock() error {
 	h.wake()
 	t.holds = slices.Delete(t.holds, slices.Index(t.holds, h), slices.Index(t.holds, h)+1)
 	last := len(t.holds) == 0 && !t.detached
-	wait := min(t.left(now), unlockWait)
+	wait, end := min(t.left(now), unlockWait), t.end()
 	e := t.event(EventReleased, now)
 	if last {
 		t.detach()
@@ -219,7 +224,7 @@ func (h *Hold) Unlock() error {
 
 	after.run()
 	if last {
-		e.Err = c.release(t.req, wait)
+		e.Err = c.release(t.req, wait, end)
 	} else {
 		t.recount(e.Count)
 	}

@@ -80,6 +80,9 @@ func Now() BreakOption { return func(b *driver.BreakRequest) { b.Now = true } }
 // holder is told, with reason ReasonBroken and the label of this client, and is not renewed any more; the lock moves on when it
 // is released or when its TTL is over, so that exclusion is kept. With Now it is freed at once.
 func (c *Client) Break(ctx context.Context, name string, token uint64, opts ...BreakOption) error {
+	if ctx == nil {
+		return argumentError("the context is nil")
+	}
 	if err := checkName(name); err != nil {
 		return err
 	}

@@ -53,7 +53,10 @@ func Do(ctx context.Context, l Locker, f func(ctx context.Context) error) (err e
 	if err != nil {
 		return err
 	}
-	hold.work()
+	if err := hold.work(); err != nil {
+		hold.Unlock()
+		return err // it ended before anything was done under it
+	}
 	defer func() {
 		if problem := hold.Unlock(); err == nil {
 			err = problem
@@ -64,11 +67,11 @@ func Do(ctx context.Context, l Locker, f func(ctx context.Context) error) (err e
 	return f(hold.Context(ctx))
 }
 
-// work marks a hold inside Do.
-func (h *Hold) work() {
-	h.t.c.mu.Lock()
-	defer h.t.c.mu.Unlock()
-	h.working = true
+// work marks a hold inside Do, unless it has ended already.
+func (h *Hold) work() error {
+	defer h.look()()
+	h.working = h.err() == nil
+	return h.err()
 }
 
 // Do runs f while it holds the lock of that name. See the function Do.

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,7 +18,8 @@ var homes = map[string]string{
 //
 //	import _ "holdfast.dev/memlock"
 //
-// ctx bounds the opening only. Errors: ErrURL, a *RequirementError, a *StoreError; none of them contains a password.
+// ctx bounds the opening only. Errors: ErrURL; ErrTTL, ErrArgument or ErrUnsupported for options that no store, or this one, can
+// serve; a *RequirementError; a *StoreError. None of them contains a password.
 func Open(ctx context.Context, url string, opts ...OpenOption) (*Client, error) {
 	if ctx == nil {
 		return nil, argumentError("the context is nil")
@@ -36,7 +38,10 @@ func Open(ctx context.Context, url string, opts ...OpenOption) (*Client, error) 
 	}
 	store, err := open(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("holdfast: open %s: %w", u, err)
+		if errors.Is(err, ErrURL) {
+			return nil, fmt.Errorf("holdfast: %w", err)
+		}
+		return nil, &StoreError{Op: "open", Store: u.String(), Err: err}
 	}
 	c := New(store, opts...)
 	if err := c.greet(ctx); err != nil {

@@ -71,7 +71,7 @@ func (h *Hold) nest(config *lockConfig) (*Hold, int) {
 		return nil, 0
 	}
 	t := h.t
-	if grace := min(config.grace, t.req.TTL/2); grace > t.grace {
+	if grace := min(config.grace, t.graceBound); grace > t.grace {
 		t.grace = grace
 		t.watch()
 	}

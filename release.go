@@ -16,37 +16,47 @@ const (
 )
 
 // release makes sure that req's attempt neither waits nor holds. It returns nil, driver.ErrGone if the store's first answer was
-// that, or, after wait, a *StoreError: then it goes on in the background. The caller is counted by begin.
-func (c *Client) release(req *driver.Request, wait time.Duration) error {
+// that, or, after wait, a *StoreError: then it goes on in the background, until the store has let go by itself for certain. end is
+// until when the hold is valid if the answer never comes. The caller is counted by begin.
+func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Instant) error {
 	ctx, cancel := context.WithTimeout(c.base, wait)
 	defer cancel()
-	giveUp := c.giveUp(req)
+	giveUp := c.giveUp(req, end)
 	err := c.releaseUntil(ctx, req, giveUp)
-	if err == nil || errors.Is(err, driver.ErrGone) {
+	switch {
+	case err == nil, errors.Is(err, driver.ErrGone):
 		return err
+	case driver.Answered(err):
+		return c.storeError("unlock", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spawn(func() { c.releaseUntil(c.base, req, giveUp) })
+	if !c.spawn(func() { c.releaseUntil(c.base, req, giveUp) }) {
+		return c.storeError("unlock", errors.Join(errors.New("not confirmed, it is left to its TTL"), err))
+	}
 	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
 }
 
 // releaseLater releases in the background from the start.
-func (c *Client) releaseLater(req *driver.Request) {
-	giveUp := c.giveUp(req)
+func (c *Client) releaseLater(req *driver.Request, end driver.Instant) {
+	giveUp := c.giveUp(req, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spawn(func() { c.releaseUntil(c.base, req, giveUp) })
 }
 
-// giveUp is when the store has let go by itself for certain.
-func (c *Client) giveUp(req *driver.Request) driver.Instant {
+// giveUp is when the store has let go by itself for certain, of a hold that is valid until end, and of a request on its way.
+func (c *Client) giveUp(req *driver.Request, end driver.Instant) driver.Instant {
 	g := c.known.Load()
 	if g == nil || g.MaxTTL == 0 && g.Session == 0 {
 		return driver.Never
 	}
 	ttl := max(req.TTL, g.Session)
-	return c.clock.Now().Add(ttl + driver.Margin(ttl))
+	now := c.clock.Now()
+	if end != driver.Never { // else it ends with its session, or with another's news
+		ttl = max(ttl, end.Sub(now))
+	}
+	return now.Add(ttl + 2*driver.Margin(ttl))
 }
 
 // releaseUntil repeats Release until the store has answered, ctx ends, or the store has let go by itself.
@@ -57,7 +67,7 @@ func (c *Client) releaseUntil(ctx context.Context, req *driver.Request, giveUp d
 		switch {
 		case errors.Is(err, driver.ErrGone) && asks > 1:
 			return nil // by an earlier ask, whose answer was lost
-		case err == nil, errors.Is(err, driver.ErrGone), errors.Is(err, ErrClosed):
+		case err == nil, driver.Answered(err), errors.Is(err, ErrClosed):
 			return err
 		case !c.clock.Now().Before(giveUp), driver.Sleep(ctx, backoff.Next()) != nil:
 			return err
@@ -67,7 +77,7 @@ func (c *Client) releaseUntil(ctx context.Context, req *driver.Request, giveUp d
 
 // releaseOnce asks the store once, and does not wait for ever for an answer that got lost.
 func (c *Client) releaseOnce(ctx context.Context, req *driver.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, max(req.TTL/3, 500*time.Millisecond))
+	ctx, cancel := context.WithTimeout(ctx, min(max(req.TTL/3, 500*time.Millisecond), unlockWait))
 	defer cancel()
 	return c.store.Release(ctx, req)
 }

@@ -52,7 +52,7 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 // join adds t, and sees to the next renewal. c.mu is held.
 func (k *keep) join(t *tenure, grant *driver.Grant) {
 	k.tenures = append(k.tenures, t)
-	if k.due.pos == 0 && !k.busy {
+	if !k.busy {
 		k.next(grant.Asked, grant.TTL)
 	}
 }
@@ -70,13 +70,17 @@ func (k *keep) leave(t *tenure) {
 	}
 }
 
-// next sets the alarm for the next renewal, at a third of what holds since asked, a little earlier at random. c.mu is held.
+// next sets the alarm for the next renewal, at a third of what holds since asked, a little earlier at random, unless one is due
+// before. c.mu is held.
 func (k *keep) next(asked driver.Instant, holds time.Duration) {
 	if !k.needed() {
 		return
 	}
-	third := min(holds, k.ask) / 3
-	k.c.schedule.set(&k.due, asked.Add(third-time.Duration(k.c.random()*float64(third)/5)))
+	if g := k.c.known.Load(); g == nil || g.Session == 0 {
+		holds = min(holds, k.ask) // what Extend has added does not make renewals, by which a loss is noticed, rare
+	}
+	third := holds / 3
+	k.c.schedule.advance(&k.due, asked.Add(third-time.Duration(k.c.random()*float64(third)/5)))
 }
 
 // needed reports whether any tenure wants to live longer than the lease does: not one that is Fixed, nor one that is ending.
@@ -93,44 +97,51 @@ func (k *keep) renew() {
 		return
 	}
 	k.busy = true
+	ask := k.ask
 	limit := min(k.end.Sub(k.c.clock.Now()), max(k.ask/3, 100*time.Millisecond))
 	k.c.spawn(func() {
 		ctx, cancel := context.WithTimeout(k.c.base, limit)
 		defer cancel()
-		k.try(ctx, k.ask)
+		k.try(ctx, ask, true)
 	})
 }
 
-// try asks the store for ttl and takes its answer in.
-func (k *keep) try(ctx context.Context, ttl time.Duration) error {
+// try asks the store for ttl and takes its answer in. regular: it is the renewal that busy stands for, not a caller's own, which
+// moves the deadline and nothing else.
+func (k *keep) try(ctx context.Context, ttl time.Duration, regular bool) error {
 	asked := k.c.clock.Now()
 	holds, err := k.lease.Renew(ctx, ttl)
 	if err == nil && holds <= 0 {
 		err = errors.New("the store confirmed a renewal without saying for how long")
 	}
-	return k.answer(asked, holds, err)
+	return k.answer(asked, holds, err, regular)
 }
 
 // answer takes in what the store said to a renewal that went out at asked.
-func (k *keep) answer(asked driver.Instant, holds time.Duration, err error) error {
+func (k *keep) answer(asked driver.Instant, holds time.Duration, err error, regular bool) error {
 	c := k.c
 	now := c.clock.Now()
 	c.mu.Lock()
-	k.busy = false
+	k.busy = k.busy && !regular
 	var after aftermath
 	switch {
 	case err == nil:
 		k.end = max(k.end, validUntil(asked, holds))
-		k.backoff.Reset()
-		k.next(asked, holds)
+		if regular {
+			k.backoff.Reset()
+			k.next(asked, holds)
+		}
 	case lossOf(err) != "":
 		for _, t := range slices.Clone(k.tenures) {
 			after.join(t.lose(lossOf(err), err, now))
 		}
-	case k.needed():
-		c.schedule.set(&k.due, now.Add(k.backoff.Next()))
+	case regular && k.needed():
+		c.schedule.advance(&k.due, now.Add(k.backoff.Next()))
 	}
-	events := k.events(asked, now, err)
+	var events []Event
+	if regular {
+		events = k.events(asked, now, err)
+	}
 	c.mu.Unlock()
 	after.run()
 	for _, e := range events {

@@ -55,6 +55,16 @@ func (s *schedule) set(a *alarm, t driver.Instant) {
 
 func (s *schedule) clear(a *alarm) { s.set(a, driver.Never) }
 
+// advance makes a ring at t, unless it is to ring before.
+func (s *schedule) advance(a *alarm, t driver.Instant) {
+	s.mu.Lock()
+	later := a.pos == 0 || t.Before(a.at)
+	s.mu.Unlock()
+	if later {
+		s.set(a, t)
+	}
+}
+
 // arm sets the timer if the earliest alarm is earlier than it. s.mu is held.
 func (s *schedule) arm() {
 	if len(s.alarms) == 0 || !s.alarms[0].at.Before(s.armed) {

@@ -17,8 +17,8 @@ var simFaults = []struct {
 }{{
 	name:  "the deadline of a renewal is counted from the answer",
 	file:  "renew.go",
-	old:   "return k.answer(asked, holds, err)",
-	new:   "asked = k.c.clock.Now()\n\treturn k.answer(asked, holds, err)",
+	old:   "return k.answer(asked, holds, err, regular)",
+	new:   "asked = k.c.clock.Now()\n\treturn k.answer(asked, holds, err, regular)",
 	finds: "is valid for another",
 }, {
 	name:  "the deadline of a grant is counted from the answer",
@@ -29,8 +29,8 @@ var simFaults = []struct {
 }, {
 	name:  "an unknown renewal is treated as renewed",
 	file:  "renew.go",
-	old:   "return k.answer(asked, holds, err)",
-	new:   "if err != nil && lossOf(err) == \"\" {\n\t\tholds, err = ttl, nil\n\t}\n\treturn k.answer(asked, holds, err)",
+	old:   "return k.answer(asked, holds, err, regular)",
+	new:   "if err != nil && lossOf(err) == \"\" {\n\t\tholds, err = ttl, nil\n\t}\n\treturn k.answer(asked, holds, err, regular)",
 	finds: "is valid for another",
 }, {
 	name:  "undo on the caller's context",

@@ -28,6 +28,8 @@ type tenure struct {
 	maxEnd  driver.Instant // where MaxHold ends it
 	grace   time.Duration
 
+	graceBound time.Duration // no Grace is longer: half of what the store grants at a time
+
 	localEnd driver.Instant // valid until then at most, whatever the store says: the earlier of MaxHold's and Fixed's end
 	lost     *LostError     // not nil: contexts have ended
 	over     bool
@@ -100,17 +102,19 @@ func (t *tenure) watch() {
 // caller runs what is returned after it let go of it.
 func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 	var after aftermath
+	gone := errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrSession)
 	if t.lost == nil {
 		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: why, Err: err}
 		for _, h := range t.holds {
 			after.cancel(h.takeContexts(), t.lost)
 			h.wake()
 		}
+		t.over = t.over || gone
 		e := t.event(EventLost, now)
 		e.Err = t.lost
 		after.observe(t.c, e)
 	}
-	if errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrSession) {
+	if gone {
 		after.join(t.finish())
 	} else {
 		t.watch()
@@ -125,8 +129,9 @@ func (t *tenure) finish() aftermath {
 	if t.detached {
 		return after
 	}
+	end := t.end()
 	t.detach()
-	after.then(func() { t.c.releaseLater(t.req) })
+	after.then(func() { t.c.releaseLater(t.req, end) })
 	return after
 }
 

@@ -1,0 +1,151 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// Close releases what is held, ends what waits, and closes the store; all within about 2 s. It reports what it could not release:
+// that ends with its TTL. The contexts of all holds end first, with ErrClosed. A hold inside Do is released when its function
+// returns, and not taken away from under it: one that is still running after 2 s is left to its TTL. Closing again does nothing.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	c.running++
+	var after aftermath
+	var working []*Hold
+	var free []*tenure
+	for t := range c.tenures {
+		inDo := slices.ContainsFunc(t.holds, func(h *Hold) bool { return h.working })
+		for _, h := range t.holds {
+			if h.working {
+				working = append(working, h)
+			}
+		}
+		if after.join(t.closeHolds(!inDo)); !inDo {
+			free = append(free, t)
+		}
+	}
+	c.mu.Unlock()
+	after.run()
+	c.close()
+
+	late, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	problems := c.releaseAll(free, time.Now().Add(closeWait/2))
+	for _, h := range working {
+		if !h.unlockedBefore(late) {
+			problems = append(problems, fmt.Errorf("lock %q: its function is still running, so it is left to its TTL", h.Name()))
+		}
+	}
+	c.end()
+	select {
+	case <-c.idle:
+	case <-late.Done():
+	}
+	if err := c.finish(); err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	if n := len(problems); n > 5 {
+		problems = append(problems[:5], fmt.Errorf("and %d more", n-5))
+	}
+	return c.storeError("close", errors.Join(problems...))
+}
+
+// finish ends everything that is still under way, and the store.
+func (c *Client) finish() error {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.stop()
+	c.schedule.close()
+	return c.store.Close()
+}
+
+// closeHolds ends the contexts of a tenure's holds, and, if all of them may be taken away, the holds. c.mu is held.
+func (t *tenure) closeHolds(all bool) (after aftermath) {
+	for _, h := range t.holds {
+		h.cause = ErrClosed
+		after.cancel(h.takeContexts(), ErrClosed)
+		if all {
+			h.ended = true
+			h.wake()
+		}
+	}
+	if all {
+		t.holds = nil
+		t.detach()
+	}
+	return after
+}
+
+// releaseAll releases tenures, many at a time, until late, and returns what did not work.
+func (c *Client) releaseAll(tenures []*tenure, late time.Time) (problems []error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	turn := make(chan struct{}, 64)
+	for _, t := range tenures {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			c.mu.Lock()
+			end := t.end()
+			c.mu.Unlock()
+			err := errors.New("there was no time left to release it, so it is left to its TTL")
+			if wait := time.Until(late); wait > 0 {
+				err = c.release(t.req, wait, end)
+			}
+			c.observe(c.base, t.released(err))
+			if err != nil && !errors.Is(err, driver.ErrGone) {
+				mu.Lock()
+				defer mu.Unlock()
+				problems = append(problems, fmt.Errorf("lock %q: %w", t.req.Name, err))
+			}
+		})
+	}
+	all.Wait()
+	return problems
+}
+
+// released describes what became of a tenure that Close has released.
+func (t *tenure) released(err error) Event {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	e := t.event(EventReleased, t.c.clock.Now())
+	e.Err = err
+	return e
+}
+
+// unlockedBefore waits until h is unlocked, or until late has ended.
+func (h *Hold) unlockedBefore(late context.Context) bool {
+	c := h.t.c
+	c.mu.Lock()
+	if h.ended {
+		c.mu.Unlock()
+		return true
+	}
+	if h.done == nil {
+		h.done = make(chan struct{})
+	}
+	done := h.done
+	c.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	case <-late.Done():
+		return false
+	}
+}
