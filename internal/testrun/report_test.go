@@ -26,67 +26,69 @@ func script(t *testing.T, lines ...string) string {
 	return b.String()
 }
 
+// reports are runs of go test, and what must be said of them.
+var reports = []struct {
+	name    string
+	events  []string
+	all     bool
+	want    []string
+	not     []string
+	wantErr string
+}{
+	{
+		name:   "a package that passes is one line",
+		events: []string{"output A chatter", "pass A", "output - PASS", "output - noise", "output - ok  \tp\t0.1s", "pass -"},
+		want:   []string{"ok  \tp\t0.1s\n", "0.50s  p A", "1 tests passed, 0 failed, 0 were skipped; 1 packages"},
+		not:    []string{"chatter", "noise", "PASS"},
+	},
+	{
+		name: "a failure is printed in full, without those that passed",
+		events: []string{"run A", "output A === RUN   A", "run A/x", "output A/x === RUN   A/x", "output A/x why", "output A/x --- FAIL: A/x",
+			"fail A/x", "output A --- FAIL: A", "fail A", "run B", "output B chatter", "pass B", "output - FAIL", "output - exit status 1",
+			"output - FAIL\tp\t0.1s", "fail -"},
+		want:    []string{"--- FAIL: A\nwhy\n--- FAIL: A/x\nexit status 1\nFAIL\tp\t0.1s\n", "1 tests passed, 2 failed"},
+		not:     []string{"=== RUN", "chatter", "s  p A\n"},
+		wantErr: "tests failed",
+	},
+	{
+		name:    "a test that never ended is printed when its package fails",
+		events:  []string{"run A", "output A panic: gone", "output - FAIL\tp\t0.1s", "fail -"},
+		want:    []string{"panic: gone\n"},
+		wantErr: "no test ran",
+	},
+	{
+		name:    "a package that never ended is a failure",
+		events:  []string{"pass A", "run B", "output B last words"},
+		want:    []string{"FAIL\tp\t[did not end]\nlast words\n"},
+		wantErr: "tests failed",
+	},
+	{
+		name:   "a skip is shown with its reason",
+		events: []string{"pass A", "output B === RUN   B", "output B     b_test.go:7: no server", "output B --- SKIP: B", "skip B", "pass -"},
+		want:   []string{"skipped: p B: b_test.go:7: no server\n", "1 were skipped"},
+	},
+	{
+		name:    "where everything is required a skip is a failure",
+		events:  []string{"pass A", "skip B", "pass -"},
+		all:     true,
+		want:    []string{"skipped: p B: no reason given\n"},
+		wantErr: "1 tests were skipped",
+	},
+	{
+		name:    "nothing tested is a failure",
+		events:  []string{"output - ?   \tp\t[no test files]", "skip -"},
+		want:    []string{"?   \tp\t[no test files]\n"},
+		wantErr: "no test ran",
+	},
+	{
+		name:   "compiler errors are passed on",
+		events: []string{"build-output - a.go:1:1: syntax error", "pass A", "pass -"},
+		want:   []string{"a.go:1:1: syntax error\n"},
+	},
+}
+
 func TestReport(t *testing.T) {
-	tests := []struct {
-		name    string
-		events  []string
-		all     bool
-		want    []string
-		not     []string
-		wantErr string
-	}{
-		{
-			name:   "a package that passes is one line",
-			events: []string{"output A chatter", "pass A", "output - PASS", "output - noise", "output - ok  \tp\t0.1s", "pass -"},
-			want:   []string{"ok  \tp\t0.1s\n", "0.50s  p A", "1 tests passed, 0 failed, 0 were skipped; 1 packages"},
-			not:    []string{"chatter", "noise", "PASS"},
-		},
-		{
-			name: "a failure is printed in full, without those that passed",
-			events: []string{"run A", "output A === RUN   A", "run A/x", "output A/x === RUN   A/x", "output A/x why", "output A/x --- FAIL: A/x",
-				"fail A/x", "output A --- FAIL: A", "fail A", "run B", "output B chatter", "pass B", "output - FAIL", "output - exit status 1",
-				"output - FAIL\tp\t0.1s", "fail -"},
-			want:    []string{"--- FAIL: A\nwhy\n--- FAIL: A/x\nexit status 1\nFAIL\tp\t0.1s\n", "1 tests passed, 2 failed"},
-			not:     []string{"=== RUN", "chatter", "s  p A\n"},
-			wantErr: "tests failed",
-		},
-		{
-			name:    "a test that never ended is printed when its package fails",
-			events:  []string{"run A", "output A panic: gone", "output - FAIL\tp\t0.1s", "fail -"},
-			want:    []string{"panic: gone\n"},
-			wantErr: "no test ran",
-		},
-		{
-			name:    "a package that never ended is a failure",
-			events:  []string{"pass A", "run B", "output B last words"},
-			want:    []string{"FAIL\tp\t[did not end]\nlast words\n"},
-			wantErr: "tests failed",
-		},
-		{
-			name:   "a skip is shown with its reason",
-			events: []string{"pass A", "output B === RUN   B", "output B     b_test.go:7: no server", "output B --- SKIP: B", "skip B", "pass -"},
-			want:   []string{"skipped: p B: b_test.go:7: no server\n", "1 were skipped"},
-		},
-		{
-			name:    "where everything is required a skip is a failure",
-			events:  []string{"pass A", "skip B", "pass -"},
-			all:     true,
-			want:    []string{"skipped: p B: no reason given\n"},
-			wantErr: "1 tests were skipped",
-		},
-		{
-			name:    "nothing tested is a failure",
-			events:  []string{"output - ?   \tp\t[no test files]", "skip -"},
-			want:    []string{"?   \tp\t[no test files]\n"},
-			wantErr: "no test ran",
-		},
-		{
-			name:   "compiler errors are passed on",
-			events: []string{"build-output - a.go:1:1: syntax error", "pass A", "pass -"},
-			want:   []string{"a.go:1:1: syntax error\n"},
-		},
-	}
-	for _, tt := range tests {
+	for _, tt := range reports {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			r := newReport(&out)
