@@ -9,11 +9,11 @@ import (
 
 // maySleep lists the functions of tests that may call time.Sleep in real time, and why. Think twice: a condition is better.
 var maySleep = map[string]string{
-	"driver/clock_boot_test.go:TestBootRunsLikeTimeWhileAwake": "the kernel's clock cannot be faked; only lower bounds depend on the sleep",
-	"driver/clock_boot_test.go:until":                          "a millisecond between two looks at a condition",
+	"driver/clock_boot_test.go:TestBootRunsLikeTimeWhileAwake": "the kernel's clock cannot be faked; what is asserted holds however long it sleeps",
 	"locktest/child.go:raise":                                  "the work of a process that others must not come between; nothing waits for it",
 	"locktest/netfault/storm_test.go:TestStorm":                "the pace of random faults on real connections; nothing is asserted about it",
-	"memlock/bench_test.go:inspect":                            "a millisecond between two looks at a condition",
+	"locktest/renewal.go:manyAreRenewed":                       "a real store's TTL has to pass; a longer sleep does no harm",
+	"locktest/renewal.go:renewedOverManyTTLs":                  "a real store's TTLs have to pass; longer sleeps do no harm",
 }
 
 // TestRepository runs every rule on this repository.

@@ -10,7 +10,8 @@ import (
 )
 
 // sleeps finds sleeps in tests and in the kit. In a bubble of testing/synctest sleeping is how time passes, so there it is free;
-// everywhere else a function, named as path:function, needs a reason in allowed.
+// everywhere else a function, named as path:function, needs a reason in allowed. A millisecond between two looks at the condition
+// of a loop is free too: nothing depends on how long it is.
 func sleeps(t *Tree, allowed map[string]string) []Finding {
 	packages := make(map[string][]*GoFile) // by directory: a package and its external tests share names
 	for _, f := range t.Go {
@@ -60,12 +61,13 @@ func realSleeps(files []*GoFile) []use {
 	uses := make(map[string][]use) // of the functions of these files
 	var sleeping []use
 	for _, f := range files {
+		pauses := f.pauses()
 		f.visit(wrappers, func(u use) {
 			switch e := u.node.(type) {
 			case *ast.Ident:
 				uses[e.Name] = append(uses[e.Name], u)
 			case *ast.SelectorExpr:
-				if f.refers(e, "time", "Sleep") {
+				if f.refers(e, "time", "Sleep") && !pauses[e] {
 					sleeping = append(sleeping, u)
 				}
 			}
@@ -83,6 +85,27 @@ func realSleeps(files []*GoFile) []use {
 		}
 	}
 	return slices.DeleteFunc(sleeping, func(u use) bool { return !outside(u) })
+}
+
+// pauses returns the uses of time.Sleep that wait a millisecond in a loop with a condition.
+func (f *GoFile) pauses() map[ast.Expr]bool {
+	found := make(map[ast.Expr]bool)
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		loop, ok := n.(*ast.ForStmt)
+		if !ok || loop.Cond == nil {
+			return true
+		}
+		for _, s := range append([]ast.Stmt{loop.Post}, loop.Body.List...) {
+			if s, ok := s.(*ast.ExprStmt); ok {
+				call, ok := s.X.(*ast.CallExpr)
+				if ok && f.refers(call.Fun, "time", "Sleep") && f.refers(call.Args[0], "time", "Millisecond") {
+					found[call.Fun] = true
+				}
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // wraps reports whether fn takes a function and calls synctest.Test.
