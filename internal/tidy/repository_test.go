@@ -11,6 +11,7 @@ import (
 var maySleep = map[string]string{
 	"driver/clock_boot_test.go:TestBootRunsLikeTimeWhileAwake": "the kernel's clock cannot be faked; what is asserted holds however long it sleeps",
 	"locktest/child.go:raise":                                  "the work of a process that others must not come between; nothing waits for it",
+	"locktest/exclusion.go:yield":                              "makes room for others to break in while the lock is held; nothing waits for it",
 	"locktest/netfault/storm_test.go:TestStorm":                "the pace of random faults on real connections; nothing is asserted about it",
 	"locktest/renewal.go:manyAreRenewed":                       "a real store's TTL has to pass; a longer sleep does no harm",
 	"locktest/renewal.go:renewedOverManyTTLs":                  "a real store's TTLs have to pass; longer sleeps do no harm",
