@@ -1,0 +1,228 @@
+package locktest
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+var breaking = topic{"breaking", []casus{
+	{"other", breaker | tokens, breakOtherToken,
+		"B: Break ends exactly the hold with that token; ErrGone if there is none"},
+	{"gently", breaker | tokens, breakGently,
+		"B2: without Now the hold is not renewed again, and moves on at its release: exclusion is kept"},
+	{"expiry", breaker | tokens | ownTTL, brokenRunsOut,
+		"B2: without Now the hold moves on when its TTL is over, although somebody renews it"},
+	{"now", breaker | tokens, breakNow,
+		"B3: with Now the hold is freed at once, and later tokens are greater"},
+	{"keep", breaker | tokens | keep, breakNowKeep,
+		"B3: with Now the hold is freed at once, Keep included"},
+	{"told", breaker | tokens | expires, brokenIsTold,
+		"B1: the holder is told *Broken by its next Renew, with the label of whoever broke it; Lost is called at most once"},
+	{"readers", breaker | tokens | shared, breakReaders,
+		"B: Break of a reader's token ends all readers of its generation, and nobody else"},
+	{"permits", breaker | tokens | permitting, breakPermits,
+		"B: Break of a permit hold ends that hold only"},
+	{"waiters", breaker | tokens, breakServesNext,
+		"B: Break leaves those who wait where they are"},
+}}
+
+// breaks breaks the hold with that token, which must be possible.
+func (t *trial) breaks(c *client, r *driver.Request, token uint64, now bool) {
+	t.Helper()
+	if err := t.breakError(c, r, token, now); err != nil {
+		t.Fatalf("Break of token %d: %v", token, err)
+	}
+}
+
+func (t *trial) breakError(c *client, r *driver.Request, token uint64, now bool) error {
+	ctx, cancel := t.patience()
+	defer cancel()
+	b := &driver.BreakRequest{Name: r.Name, Mode: r.Mode, Token: token, Now: now, By: "the breaker"}
+	return c.Store.(driver.Breaker).Break(ctx, b)
+}
+
+func breakOtherToken(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.ask(t.name("lock"))
+	g := a.grant(r)
+	for _, token := range []uint64{g.Token - 1, g.Token + 1, 0, 1<<64 - 1} {
+		for _, now := range []bool{false, true} {
+			if err := t.breakError(b, r, token, now); !errors.Is(err, driver.ErrGone) {
+				t.Errorf("Break of token %d where %d holds: %v; the answer must be ErrGone", token, g.Token, err)
+			}
+		}
+	}
+	b.taken(t.ask(r.Name))
+	if g.Lease != nil {
+		a.renew(g, t.long)
+	}
+	a.release(r)
+	if err := t.breakError(b, r, g.Token, true); !errors.Is(err, driver.ErrGone) {
+		t.Errorf("Break of a hold that was released: %v; the answer must be ErrGone", err)
+	}
+	next := t.ask(r.Name)
+	b.free(next)
+	if err := t.breakError(b, r, g.Token, true); !errors.Is(err, driver.ErrGone) {
+		t.Errorf("Break of a hold that was released, while another holds: %v; the answer must be ErrGone", err)
+	}
+	a.taken(t.ask(r.Name))
+	b.release(next)
+}
+
+func breakGently(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.ask(t.name("lock"))
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, false)
+	t.breaks(b, r, g.Token, false) // again is no error: it is still there
+	b.taken(t.ask(r.Name))
+	if inspector, ok := b.Store.(driver.Inspector); ok {
+		info, err := inspector.Inspect(t.ctx, r.Name, r.Mode)
+		if err != nil || len(info.Holders) != 1 || !info.Holders[0].Broken {
+			t.Errorf("Inspect of a lock whose hold is broken shows %+v, %v; its holder is Broken", info, err)
+		}
+	}
+	a.release(r)
+	next := t.ask(r.Name)
+	if after := b.free(next); after.Token <= g.Token {
+		t.Errorf("token %d was granted after token %d was broken; later tokens are greater", after.Token, g.Token)
+	}
+	b.release(next)
+}
+
+func brokenRunsOut(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.short(t.ask(t.name("lock")))
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, false)
+	w := b.queue(t.ask(r.Name))
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		for driver.Sleep(t.ctx, 20*time.Millisecond) == nil {
+			if _, err := g.Lease.Renew(t.ctx, t.long); err == nil {
+				t.Error("L4: a broken hold was renewed")
+				return
+			} else if errors.Is(err, driver.ErrGone) {
+				return
+			}
+		}
+	}()
+	after := w.granted()
+	b.notBefore(g)
+	if after.Token <= g.Token {
+		t.Errorf("token %d was granted after token %d was broken; later tokens are greater", after.Token, g.Token)
+	}
+	in(t, "ErrGone from the renewal of a hold that has moved on", renewing)
+	b.release(w.r)
+}
+
+func breakNow(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.ask(t.name("lock"))
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, true)
+	next := t.ask(r.Name)
+	if after := b.free(next); after.Token <= g.Token {
+		t.Errorf("token %d was granted after token %d was broken; later tokens are greater", after.Token, g.Token)
+	}
+	a.gone(r)
+	b.taken(t.ask(r.Name))
+	b.release(next)
+}
+
+func breakNowKeep(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.ask(t.name("lock"))
+	r.Keep = time.Hour
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, true)
+	b.free(t.ask(r.Name))
+}
+
+func brokenIsTold(t *trial) {
+	a, b := t.open(), t.open()
+	for _, now := range []bool{false, true} {
+		r := t.ask(t.name("lock, now %v", now))
+		var told atomic.Int32
+		r.Lost = func(err error) {
+			told.Add(1)
+			if !errors.Is(err, driver.ErrBroken) {
+				t.Errorf("Lost was called with %v; it must be *driver.Broken", err)
+			}
+		}
+		g := a.grant(r)
+		t.breaks(b, r, g.Token, now)
+		for range 2 {
+			_, err := g.Lease.Renew(t.ctx, t.long)
+			var broken *driver.Broken
+			// Freed at once, the store may have forgotten it altogether: then it is gone.
+			if errors.As(err, &broken) && broken.By != "the breaker" || broken == nil && !(now && errors.Is(err, driver.ErrGone)) {
+				t.Errorf("Renew of a broken hold, now %v: %v; the answer must be *driver.Broken by %q", now, err, "the breaker")
+			}
+			if errors.Is(err, driver.ErrGone) != now {
+				t.Errorf("Renew of a broken hold, now %v: %v; it is ErrGone if it was freed at once, and only then", now, err)
+			}
+		}
+		a.releaseError(r)
+		b.free(t.ask(r.Name))
+		if n := told.Load(); n > 1 {
+			t.Errorf("Lost was called %d times; it is called at most once", n)
+		}
+	}
+}
+
+func breakReaders(t *trial) {
+	a, b := t.open(), t.open()
+	name := t.name("lock")
+	first, second, writer := t.askShared(name), t.askShared(name), t.ask(name)
+	g := a.grant(first)
+	b.grant(second)
+	w := a.queue(writer)
+	t.breaks(b, first, g.Token, true)
+	after := w.granted()
+	if after.Token <= g.Token {
+		t.Errorf("token %d was granted after token %d was broken; later tokens are greater", after.Token, g.Token)
+	}
+	a.gone(first)
+	b.gone(second)
+	a.release(writer)
+	next := t.askShared(name)
+	if later := b.free(next); later.Token <= after.Token {
+		t.Errorf("token %d was granted to a reader after token %d; tokens rise", later.Token, after.Token)
+	}
+	b.release(next)
+}
+
+func breakPermits(t *trial) {
+	a, b := t.open(), t.open()
+	name := t.name("permits")
+	first, second := t.askPermits(name, 1, 2), t.askPermits(name, 1, 2)
+	g := a.grant(first)
+	a.grant(second)
+	t.breaks(b, first, g.Token, true)
+	b.free(t.askPermits(name, 1, 2))
+	b.taken(t.askPermits(name, 1, 2))
+	a.gone(first)
+	a.release(second)
+}
+
+func breakServesNext(t *trial) {
+	a, b := t.open(), t.open()
+	name := t.name("lock")
+	r := t.ask(name)
+	g := a.grant(r)
+	waiters := queueUp(t, name, []*client{b}, 2)
+	t.breaks(a, r, g.Token, true)
+	waiting := map[*waiter]bool{waiters[0]: true, waiters[1]: true}
+	for len(waiting) > 0 {
+		w := anyGranted(t, waiting)
+		delete(waiting, w)
+		w.granted()
+		w.c.release(w.r)
+	}
+	a.free(t.ask(name))
+}

@@ -1,0 +1,47 @@
+// Package locktest is the conformance kit: it checks a driver, rule by rule, against the real store.
+//
+// A driver's test is a small harness and one line:
+//
+//	func TestConformance(t *testing.T) {
+//		locktest.Run(t, locktest.Harness{
+//			Start: startServer, // brings a server up and returns its address
+//			Open:  open,        // a new client of the server at that address
+//		})
+//	}
+//
+// # What it checks
+//
+// Every case has a name and a rule, and prints the rule when it fails. Rules are named by a letter and a number:
+//
+//   - A1…A7, R1…R4, L1…L4, B1…B3: the comments of [driver.Store], [driver.Lease] and [driver.Breaker], word by word.
+//   - G: [driver.Guarantees], [driver.Grant] and the other types of package driver.
+//   - T1…T6, time: T1 a hold is valid until asked + TTL − margin, and no longer. T2 the store names the clock. T3 renewal is
+//     answered by renewed, gone or unknown, and only renewed moves the deadline. T4 loss ends the hold's contexts with its
+//     reason, Grace before the deadline where that is foreseeable, at the deadline at the latest. T5 the context of Lock bounds
+//     only the wait. T6 a grant by push counts from the last moment at which it was not held.
+//   - O1…O6, ownership: O1 an attempt's id is a secret. O2 what may have reached the store is undone. O3 re-entry nests and
+//     never fans out. O4 only its owner or Break ends a hold. O6 MinHold is written with the grant.
+//   - N, names: different names are different locks, and a bad name is refused before the store is touched.
+//   - E, errors: taken, unreachable, cancelled, guarded and lost are never confused.
+//   - C, close: Close ends what is under way and leaves nothing behind.
+//
+// What [driver.Guarantees] denies is checked too: it must answer ErrUnsupported. The cases that then do not apply are named in
+// the log. They are not skipped tests: nothing here calls Skip.
+//
+// # How it judges time
+//
+// By arithmetic, never by stop-watch: a case compares instants of the store's own clock with what a grant or a hold promised. "Not
+// before" is strict. "In the end" is bounded by [Patience] only, so that a busy machine fails nobody. Cases run beside each other,
+// each with lock names of its own. A Run takes about 20 s, and longer where the shortest TTL of the store is long.
+//
+// # Processes
+//
+// Some cases need other processes: they kill them (kill −9) and stop them (SIGSTOP). Run starts its own test binary again, with
+// just the running test selected; in there it does what it is told, and exits. What a test does before it calls Run is done in
+// these processes too, so do nothing there; that is why the server is brought up by Start, which is not called in them.
+//
+// # Faults
+//
+// Some cases need a link that loses answers. Without [Harness.Link] the kit puts one between itself and the store that holds
+// back calls. For a store with an address of the form host:port, [TCP] makes a real one.
+package locktest
