@@ -16,7 +16,7 @@ const tryAsks = 3 // how often TryLock asks a store that gives no usable answer
 // answer that got lost costs nothing; and it leaves nothing behind when it gives up.
 type attempt struct {
 	c       *Client
-	req     *driver.Request
+	req     driver.Request
 	config  *lockConfig
 	started driver.Instant
 	asked   bool // the store was asked for the lock at least once
@@ -80,12 +80,12 @@ func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lock
 	// The wait ends with the caller's context or with the client; the hold with neither.
 	wait, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.closing, func() { cancel(ErrClosed) })()
+	defer c.endWithClient(&cancel)()
 
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
 	for tries := 1; ; tries++ {
 		a := &attempt{c: c, config: config, started: started}
-		a.req = &driver.Request{
+		a.req = driver.Request{
 			Name: name, Attempt: c.attempts.Next(), Label: config.label(), Mode: driver.Exclusive,
 			TTL: config.ttl, Keep: config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
 		}
@@ -156,7 +156,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 		return nil, final{err}
 	}
 	a.asked = true
-	grant, err := a.c.store.Acquire(ctx, a.req)
+	grant, err := a.c.store.Acquire(ctx, &a.req)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +167,8 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c := a.c
 	now := c.clock.Now()
-	t := &tenure{c: c, req: a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace, graceBound: a.req.TTL / 2}
-	t.alarm.ring = t.look
+	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace, graceBound: a.req.TTL / 2}
+	t.alarm.owner, t.holds = t, t.first[:0]
 	if a.config.maxHold > 0 {
 		t.maxEnd = now.Add(a.config.maxHold)
 	}
@@ -204,7 +204,7 @@ func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 // undo makes sure that the attempt neither waits nor holds. It uses no context of the caller's: that one has ended, and a
 // cleanup that ends with it would leave the lock to nobody for a whole TTL.
 func (a *attempt) undo() {
-	req := *a.req
+	req := a.req
 	req.Keep = 0 // nobody ran under it
 	begun := a.c.clock.Now()
 	err := a.c.release(&req, undoWait, begun)

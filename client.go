@@ -42,15 +42,17 @@ type Client struct {
 	ended   bool // base has ended
 	keeps   map[driver.Lease]*keep
 	tenures map[*tenure]struct{}
-	running int           // calls and background work under way
-	idle    chan struct{} // closed when running falls to 0 after Close has begun
+	waits   map[*context.CancelCauseFunc]struct{} // of calls that wait
+	running int                                   // calls and background work under way
+	idle    chan struct{}                         // closed when running falls to 0 after Close has begun
 }
 
 // New makes a client of a store that was opened by hand, with an existing connection for instance. The client closes it.
 func New(store driver.Store, opts ...OpenOption) *Client {
 	c := &Client{
 		store: store, config: newClientConfig(opts), attempts: driver.NewAttempts(), random: rand.Float64,
-		keeps: make(map[driver.Lease]*keep), tenures: make(map[*tenure]struct{}), idle: make(chan struct{}),
+		keeps: make(map[driver.Lease]*keep), tenures: make(map[*tenure]struct{}),
+		waits: make(map[*context.CancelCauseFunc]struct{}), idle: make(chan struct{}),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
 	c.base, c.stop = context.WithCancel(context.Background())
@@ -75,6 +77,21 @@ func (c *Client) begin() error {
 	}
 	c.running++
 	return nil
+}
+
+// endWithClient makes Close call cancel with ErrClosed, until stop is called.
+func (c *Client) endWithClient(cancel *context.CancelCauseFunc) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		(*cancel)(ErrClosed)
+	}
+	c.waits[cancel] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waits, cancel)
+	}
 }
 
 // end counts a call down.
@@ -139,8 +156,10 @@ func (c *Client) guarantees(ctx context.Context) (Guarantees, error) {
 
 // meets reports what the store lacks for this client and this lock.
 func (c *Client) meets(g Guarantees, config *lockConfig) error {
-	if missing := correct(g); c.config.require && len(missing) > 0 {
-		return &RequirementError{Store: c.store.String(), Missing: missing}
+	if c.config.require {
+		if missing := correct(g); len(missing) > 0 {
+			return &RequirementError{Store: c.store.String(), Missing: missing}
+		}
 	}
 	return config.fits(g)
 }

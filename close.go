@@ -23,6 +23,9 @@ func (c *Client) Close() error {
 	c.closed = true
 	c.running++
 	var after aftermath
+	for cancel := range c.waits {
+		after.then(func() { (*cancel)(ErrClosed) })
+	}
 	var working []*Hold
 	var free []*tenure
 	for t := range c.tenures {

@@ -29,6 +29,9 @@ func (x *holdContext) Value(key any) any {
 
 // heldIn returns the innermost hold of that lock from whose Context ctx descends, or nil.
 func heldIn(ctx context.Context, c *Client, name string) *Hold {
+	if ctx.Value(tokenKey{}) == nil {
+		return nil // no hold at all: the common case, and cheaper to ask
+	}
 	h, _ := ctx.Value(heldKey{c, name}).(*Hold)
 	return h
 }

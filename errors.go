@@ -59,11 +59,10 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	text := fmt.Sprintf("holdfast: lock %q: %v", e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
 	if e.Err != nil {
-		text += ": gave up waiting: " + e.Err.Error()
+		return fmt.Sprintf("holdfast: lock %q: gave up waiting, it is %v: %v", e.Name, &driver.Held{Holders: e.Holders}, e.Err)
 	}
-	return text
+	return fmt.Sprintf("holdfast: lock %q is %v", e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
 }
 
 // Is makes a HeldError ErrHeld.

@@ -19,10 +19,8 @@ const (
 // that, or, after wait, a *StoreError: then it goes on in the background, until the store has let go by itself for certain. end is
 // until when the hold is valid if the answer never comes. The caller is counted by begin.
 func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Instant) error {
-	ctx, cancel := context.WithTimeout(c.base, wait)
-	defer cancel()
 	giveUp := c.giveUp(req, end)
-	err := c.releaseUntil(ctx, req, giveUp)
+	err := c.releaseUntil(req, min(giveUp, c.clock.Now().Add(wait)))
 	switch {
 	case err == nil, errors.Is(err, driver.ErrGone):
 		return err
@@ -31,7 +29,7 @@ func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Ins
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.spawn(func() { c.releaseUntil(c.base, req, giveUp) }) {
+	if !c.spawn(func() { c.releaseUntil(req, giveUp) }) {
 		return c.storeError("unlock", errors.Join(errors.New("not confirmed, it is left to its TTL"), err))
 	}
 	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
@@ -42,7 +40,7 @@ func (c *Client) releaseLater(req *driver.Request, end driver.Instant) {
 	giveUp := c.giveUp(req, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spawn(func() { c.releaseUntil(c.base, req, giveUp) })
+	c.spawn(func() { c.releaseUntil(req, giveUp) })
 }
 
 // giveUp is when the store has let go by itself for certain, of a hold that is valid until end, and of a request on its way.
@@ -59,25 +57,27 @@ func (c *Client) giveUp(req *driver.Request, end driver.Instant) driver.Instant 
 	return now.Add(ttl + 2*driver.Margin(ttl))
 }
 
-// releaseUntil repeats Release until the store has answered, ctx ends, or the store has let go by itself.
-func (c *Client) releaseUntil(ctx context.Context, req *driver.Request, giveUp driver.Instant) error {
+// releaseUntil repeats Release until the store has answered, the client ends, or until late.
+func (c *Client) releaseUntil(req *driver.Request, late driver.Instant) error {
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
 	for asks := 1; ; asks++ {
-		err := c.releaseOnce(ctx, req)
+		err := c.releaseOnce(req, late.Sub(c.clock.Now()))
 		switch {
 		case errors.Is(err, driver.ErrGone) && asks > 1:
 			return nil // by an earlier ask, whose answer was lost
 		case err == nil, driver.Answered(err), errors.Is(err, ErrClosed):
 			return err
-		case !c.clock.Now().Before(giveUp), driver.Sleep(ctx, backoff.Next()) != nil:
+		}
+		pause := min(backoff.Next(), late.Sub(c.clock.Now()))
+		if pause <= 0 || driver.Sleep(c.base, pause) != nil {
 			return err
 		}
 	}
 }
 
 // releaseOnce asks the store once, and does not wait for ever for an answer that got lost.
-func (c *Client) releaseOnce(ctx context.Context, req *driver.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, min(max(req.TTL/3, 500*time.Millisecond), unlockWait))
+func (c *Client) releaseOnce(req *driver.Request, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.base, min(wait, max(req.TTL/3, 500*time.Millisecond), unlockWait))
 	defer cancel()
 	return c.store.Release(ctx, req)
 }

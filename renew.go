@@ -24,6 +24,7 @@ type keep struct {
 	ask     time.Duration  // the TTL to ask for
 	end     driver.Instant // valid until then, as confirmed
 	tenures []*tenure
+	first   [1]*tenure // where the tenures are as long as it is one
 	due     alarm
 	backoff driver.Backoff
 	busy    bool // a renewal is under way
@@ -40,7 +41,7 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 	k := c.keeps[grant.Lease]
 	if k == nil {
 		k = &keep{c: c, lease: grant.Lease, end: validUntil(grant.Asked, grant.TTL)}
-		k.due.ring = k.renew
+		k.due.owner, k.tenures = k, k.first[:0]
 		k.backoff = driver.Backoff{Min: max(ask/50, 5*time.Millisecond), Max: max(ask/10, 10*time.Millisecond), Rand: c.random}
 		c.keeps[grant.Lease] = k
 	}
@@ -89,8 +90,8 @@ func (k *keep) needed() bool {
 	return slices.ContainsFunc(k.tenures, func(t *tenure) bool { return t.lost == nil && k.end.Before(t.localEnd) })
 }
 
-// renew asks the store, on a goroutine of its own. It is the alarm's ring function.
-func (k *keep) renew() {
+// ring is what the alarm does: it asks the store, on a goroutine of its own.
+func (k *keep) ring() {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if k.busy || !k.needed() || k.c.ended {

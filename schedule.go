@@ -21,11 +21,11 @@ type schedule struct {
 	closed bool
 }
 
-// An alarm rings once when its time has come. Its ring function never blocks.
+// An alarm rings once when its time has come.
 type alarm struct {
-	ring func()
-	at   driver.Instant
-	pos  int // place in the heap, from 1; 0: not set
+	owner interface{ ring() } // never blocks
+	at    driver.Instant
+	pos   int // place in the heap, from 1; 0: not set
 }
 
 func newSchedule(clock driver.Clock) *schedule {
@@ -93,7 +93,7 @@ func (s *schedule) ring(armed driver.Instant) {
 	}
 	s.mu.Unlock()
 	for _, a := range due {
-		a.ring()
+		a.owner.ring()
 	}
 }
 

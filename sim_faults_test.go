@@ -36,7 +36,7 @@ var simFaults = []struct {
 	name:  "undo on the caller's context",
 	file:  "acquire.go",
 	old:   "a.undo() // also after an answer",
-	new:   "a.c.store.Release(ctx, a.req) // also after an answer",
+	new:   "a.c.store.Release(ctx, &a.req) // also after an answer",
 	finds: "gave up, but still waits or holds",
 }, {
 	name:  "no margin for clocks that run differently",

@@ -35,7 +35,8 @@ type tenure struct {
 	over     bool
 	detached bool    // released or over: the client does nothing more about it by itself
 	holds    []*Hold // that are not unlocked yet
-	alarm    alarm   // the next moment to look at it: Grace before the end, then the end
+	first    [1]*Hold
+	alarm    alarm // the next moment to look at it: Grace before the end, then the end
 }
 
 // end is until when the tenure is valid. c.mu is held.
@@ -58,8 +59,8 @@ func (t *tenure) left(now driver.Instant) time.Duration {
 	return max(0, end.Sub(now))
 }
 
-// look is the alarm's ring function: it ends what is due, or sleeps on if renewals have moved the end meanwhile.
-func (t *tenure) look() {
+// ring is what the alarm does: it ends what is due, or sleeps on if renewals have moved the end meanwhile.
+func (t *tenure) ring() {
 	now := t.c.clock.Now()
 	t.c.mu.Lock()
 	var after aftermath
