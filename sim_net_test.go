@@ -133,6 +133,7 @@ type simStore struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	cut     bool      // nothing arrives, either way
+	dead    bool      // and that for good
 	paused  time.Time // nothing is done before
 	arrived time.Time // when the last request reaches the server, in a calm world
 }
@@ -177,7 +178,19 @@ func (n *simStore) legs() (legs []leg, patience time.Duration) {
 func (n *simStore) isCut() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.cut
+	return n.cut || n.dead
+}
+
+func (n *simStore) isDead() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dead
+}
+
+func (n *simStore) isPaused() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Until(n.paused) > 0
 }
 
 // awake returns once the client is not paused.

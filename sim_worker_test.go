@@ -21,20 +21,14 @@ func (s *simWorker) upTo(d time.Duration) time.Duration {
 func (s *simWorker) chance(n int) bool { return s.random.IntN(n) == 0 }
 
 func (s *simWorker) run() {
-	for !s.w.isHealed() && !s.dead() {
+	for !s.w.isHealed() && !s.c.net.isDead() {
 		time.Sleep(s.upTo(s.w.ttl / 2))
 		s.c.net.awake()
 		s.turn()
 	}
-	if !s.dead() {
+	if !s.c.net.isDead() {
 		s.lastTurn()
 	}
-}
-
-func (s *simWorker) dead() bool {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return s.c.dead
 }
 
 // turn is one attempt, with what follows.

@@ -46,8 +46,7 @@ type trouble struct {
 
 type simClient struct {
 	*Client
-	net  *simStore
-	dead bool // cut off for good
+	net *simStore
 }
 
 type simHold struct {
@@ -141,7 +140,7 @@ func (w *world) run() []string {
 	workers.Go(func() { w.disturb(rand.New(rand.NewPCG(w.seed, 3))) })
 	workers.Wait()
 	for _, c := range w.clients {
-		if err := c.Close(); err != nil && !c.dead {
+		if err := c.Close(); err != nil && !c.net.isDead() {
 			w.violation("closing a healthy client: %v", err)
 		}
 		w.checkEmpty(c)
@@ -199,7 +198,7 @@ func (w *world) disturb(random *rand.Rand) {
 	w.mu.Unlock()
 	for _, c := range w.clients {
 		c.net.mu.Lock()
-		c.net.cut = c.dead // a pause ends by itself
+		c.net.cut = false // a pause ends by itself
 		c.net.mu.Unlock()
 	}
 }
@@ -207,17 +206,14 @@ func (w *world) disturb(random *rand.Rand) {
 // cut keeps a client from the server for d, for good if d is negative.
 func (w *world) cut(c *simClient, d time.Duration) {
 	w.log("client %s: cut off for %v", c.net.name, d)
-	w.mu.Lock()
-	c.dead = c.dead || d < 0
-	w.mu.Unlock()
-	set := func(cut bool) {
+	set := func(cut, dead bool) {
 		c.net.mu.Lock()
 		defer c.net.mu.Unlock()
-		c.net.cut = cut || c.dead
+		c.net.cut, c.net.dead = cut, c.net.dead || dead
 	}
-	set(true)
+	set(true, d < 0)
 	if d >= 0 {
-		time.AfterFunc(d, func() { set(false) })
+		time.AfterFunc(d, func() { set(false, false) })
 	}
 }
 
@@ -268,7 +264,7 @@ func (w *world) granted(c *simClient, label string, h *Hold) context.Context {
 		if theirs := believes(other); theirs > 0 && left > 0 {
 			w.report("%s: token %d is granted while token %d is valid for another %v", h.Name(), h.Token(), other.Token(), theirs)
 		}
-		if s.ctx.Err() == nil && time.Until(s.client.net.paused) <= 0 {
+		if s.ctx.Err() == nil && !s.client.net.isPaused() {
 			w.report("%s: token %d is granted before the context of token %d has ended", h.Name(), h.Token(), other.Token())
 		}
 	}
@@ -311,7 +307,7 @@ func (w *world) checkEmpty(c *simClient) {
 	c.mu.Lock()
 	tenures, keeps, running := len(c.tenures), len(c.keeps), c.running
 	c.mu.Unlock()
-	if tenures+keeps > 0 || (running > 0 && !c.dead) {
+	if tenures+keeps > 0 || (running > 0 && !c.net.isDead()) {
 		w.violation("client %s after Close: %d tenures, %d keeps, %d calls under way", c.net.name, tenures, keeps, running)
 	}
 }
