@@ -2,14 +2,34 @@ package locktest
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"holdfast.dev/driver"
 )
 
-// Patience is how long the kit waits for something that must happen in the end, beyond the TTLs that it has to wait for.
+// Patience is how long the kit waits for something that must happen in the end, beyond the TTLs that it has to wait for. The
+// environment variable HOLDFAST_LOCKTEST_PATIENCE, with a value such as 1m, changes it: for a machine that is slow, or for a
+// driver that is known to fail.
 const Patience = 15 * time.Second
+
+const patienceVariable = "HOLDFAST_LOCKTEST_PATIENCE"
+
+// patience is what the environment says, or Patience.
+var patience = sync.OnceValue(func() time.Duration {
+	text := os.Getenv(patienceVariable)
+	if text == "" {
+		return Patience
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		panic(fmt.Sprintf("locktest: %s=%q: write a positive duration such as 30s or 1m", patienceVariable, text))
+	}
+	return d
+})
 
 // A Harness tells the kit how to reach the store under test.
 type Harness struct {

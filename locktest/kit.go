@@ -29,7 +29,7 @@ func newKit(t *testing.T, h Harness) *kit {
 	if h.Start != nil {
 		k.address = h.Start(t)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
 	defer cancel()
 	var err error
 	if k.probe, err = h.Open(ctx, k.address); err != nil {
@@ -68,7 +68,7 @@ func (k *kit) runCase(parent *testing.T, topic topic, c casus) {
 			}
 		})
 		// A case that hangs says so itself, long before the whole test binary is ended.
-		ctx, cancel := context.WithTimeout(t.Context(), 2*Patience+10*k.ttl)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience()+10*k.ttl)
 		defer cancel()
 		c.run(&trial{T: t, kit: k, ctx: ctx, prefix: "locktest/" + k.id + "/" + topic.name + "/" + c.name + "/"})
 	})

@@ -28,13 +28,20 @@ var names = topic{"names", []casus{
 
 // nasty names: each of them means something special somewhere, or looks like another one.
 var nasty = slices.Concat(
-	[]string{"a", "A", "a ", " a", "a/", "/a", "//a", "a/b", "a/B", "a//b", ".", "..", "../x", "x/../x", "x", "./x", "a.", "a..b"}, // paths
-	[]string{"*", "?", "[a]", "a*", "%", "%%", "_", "a%2fb", "a%2Fb", "%61", "\\", "a\\b", "a\\/b"},                                // patterns, escapes
-	[]string{"{a}", "{a}b", "{}a", "{", "}", "a:b", "a::b", ":", "a|b", "a&b", "a;b", "a,b", "a=b", "#", "a#b", "@", "!", "+"},     // separators
-	[]string{"'; drop table locks; --", "'", "''", "\"", "`", "$(x)", "${x}", "$1", "<a>", "~", "-", "--help"},                     // commands
-	[]string{"null", "NULL", "nil", "true", "0", "00", "-1", "1e3", "con", "NUL", "aux.txt"},                                       // values
-	[]string{"é", "e\u0301", "É", "ß", "ss", "ſ", "s", "i", "ı", "I", "İ", "K", "\u212a", "k", "Å", "\u212b", "å", "ä", "a\u0308"}, // case, accents
-	[]string{"日本", "日 本", "ａ", "🔒", "🔓", "\u00a0", "\u200b", "a\u200b", "\ufeff", "\u202e", "\U0010ffff", "\ufffd"},                // other scripts
+	// Paths.
+	[]string{"a", "A", "a ", " a", "a/", "/a", "//a", "a/b", "a/B", "a//b", ".", "..", "../x", "x/../x", "x", "./x", "a.", "a..b"},
+	// Patterns, escapes.
+	[]string{"*", "?", "[a]", "a*", "%", "%%", "_", "a%2fb", "a%2Fb", "%61", "\\", "a\\b", "a\\/b"},
+	// Separators.
+	[]string{"{a}", "{a}b", "{}a", "{", "}", "a:b", "a::b", ":", "a|b", "a&b", "a;b", "a,b", "a=b", "#", "a#b", "@", "!", "+"},
+	// Commands.
+	[]string{"'; drop table locks; --", "'", "''", "\"", "`", "$(x)", "${x}", "$1", "<a>", "~", "-", "--help"},
+	// Values.
+	[]string{"null", "NULL", "nil", "true", "0", "00", "-1", "1e3", "con", "NUL", "aux.txt"},
+	// Case, accents.
+	[]string{"é", "e\u0301", "É", "ß", "ss", "ſ", "s", "i", "ı", "I", "İ", "K", "\u212a", "k", "Å", "\u212b", "å", "ä", "a\u0308"},
+	// Other scripts.
+	[]string{"日本", "日 本", "ａ", "🔒", "🔓", "\u00a0", "\u200b", "a\u200b", "\ufeff", "\u202e", "\U0010ffff", "\ufffd"},
 )
 
 // longNames differ only where a store that cuts names off would not look.
@@ -215,7 +222,7 @@ func FuzzNames(f *testing.F, h Harness) {
 	}
 	attempts := driver.NewAttempts()
 	f.Fuzz(func(t *testing.T, first, second string) {
-		ctx, cancel := context.WithTimeout(t.Context(), Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), patience())
 		defer cancel()
 		store, err := h.Open(ctx, address)
 		if err != nil {

@@ -67,9 +67,12 @@ func (t *trial) use(store driver.Store) *client {
 	return c
 }
 
+// enough is how long something may take that must happen in the end.
+func (t *trial) enough() time.Duration { return patience() + 2*t.ttl }
+
 // patience is a context for something that must happen in the end.
 func (t *trial) patience() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.ctx, Patience+2*t.ttl)
+	return context.WithTimeout(t.ctx, t.enough())
 }
 
 // in waits for a channel to be closed or to deliver, which must happen in the end.
@@ -81,7 +84,7 @@ func in[T any](t *trial, what string, c <-chan T) T {
 	case v := <-c:
 		return v
 	case <-ctx.Done():
-		t.Fatalf("%s: it did not happen within %v", what, Patience+2*t.ttl)
+		t.Fatalf("%s: it did not happen within %v", what, t.enough())
 		panic("not reached")
 	}
 }
@@ -90,7 +93,7 @@ func in[T any](t *trial, what string, c <-chan T) T {
 func (t *trial) until(what string, condition func() bool) {
 	t.Helper()
 	if !t.comes(condition) {
-		t.Fatalf("%s: it did not come true within %v", what, Patience+2*t.ttl)
+		t.Fatalf("%s: it did not come true within %v", what, t.enough())
 	}
 }
 

@@ -37,8 +37,8 @@ func (c *client) begin(r *driver.Request) *waiter {
 		cancel()
 		select {
 		case <-w.done:
-		case <-time.After(Patience):
-			c.t.Errorf("A4: Acquire of %s has not returned %v after its context ended", what(r), Patience)
+		case <-time.After(patience()):
+			c.t.Errorf("A4: Acquire of %s has not returned %v after its context ended", what(r), patience())
 		}
 	})
 	return w

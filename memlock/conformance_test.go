@@ -9,12 +9,16 @@ import (
 	"holdfast.dev/memlock"
 )
 
-// TestConformance is the whole test that a driver needs. Other processes cannot reach memory, so there is one server for all
+// harness is all that a driver's conformance test needs. Other processes cannot reach memory, so one server is enough for all
 // clients of this one.
-func TestConformance(t *testing.T) {
+func harness() locktest.Harness {
 	server := memlock.NewServer()
-	locktest.Run(t, locktest.Harness{
+	return locktest.Harness{
 		Open:      func(context.Context, string) (driver.Store, error) { return server.Connect(), nil },
 		InProcess: true,
-	})
+	}
 }
+
+func TestConformance(t *testing.T) { locktest.Run(t, harness()) }
+func FuzzNames(f *testing.F)       { locktest.FuzzNames(f, harness()) }
+func BenchmarkStore(b *testing.B)  { locktest.Bench(b, harness()) }
