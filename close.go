@@ -29,13 +29,15 @@ func (c *Client) Close() error {
 	var working []*Hold
 	var free []*tenure
 	for t := range c.tenures {
-		inDo := slices.ContainsFunc(t.holds, func(h *Hold) bool { return h.working })
+		after.join(t.closeContexts())
 		for _, h := range t.holds {
 			if h.working {
 				working = append(working, h)
 			}
 		}
-		if after.join(t.closeHolds(!inDo)); !inDo {
+		if !t.working() {
+			after.join(t.dropHolds())
+			t.detach()
 			free = append(free, t)
 		}
 	}
@@ -78,20 +80,28 @@ func (c *Client) finish() error {
 	return c.store.Close()
 }
 
-// closeHolds ends the contexts of a tenure's holds, and, if all of them may be taken away, the holds. c.mu is held.
-func (t *tenure) closeHolds(all bool) (after aftermath) {
+// closeContexts ends the contexts of a tenure's holds. c.mu is held.
+func (t *tenure) closeContexts() (after aftermath) {
 	for _, h := range t.holds {
 		h.cause = ErrClosed
 		after.cancel(h.takeContexts(), ErrClosed)
-		if all {
-			h.ended = true
-			h.wake()
-		}
 	}
-	if all {
-		t.holds = nil
-		t.detach()
+	return after
+}
+
+// working reports whether a function runs under one of a tenure's holds. c.mu is held.
+func (t *tenure) working() bool {
+	return slices.ContainsFunc(t.holds, func(h *Hold) bool { return h.working })
+}
+
+// dropHolds ends a tenure's holds for Close, as though each had been unlocked. c.mu is held.
+func (t *tenure) dropHolds() aftermath {
+	after := t.closeContexts()
+	for _, h := range t.holds {
+		h.ended = true
+		h.wake()
 	}
+	t.holds = nil
 	return after
 }
 

@@ -165,8 +165,7 @@ func (t *tenure) moveFixed(d time.Duration, session bool) (done bool) {
 		}
 		t.localEnd = max(t.localEnd, min(end, t.maxEnd))
 		if t.keep != nil && !t.keep.busy {
-			now := t.c.clock.Now()
-			t.keep.next(now, t.keep.end.Sub(now)) // a session must now outlive what it was needed for
+			t.keep.next(t.c.clock.Now()) // a session must now outlive what it was needed for
 		}
 	}
 	t.watch()
@@ -212,6 +211,9 @@ func (h *Hold) Unlock() error {
 	after.cancel(h.takeContexts(), ErrReleased)
 	h.wake()
 	t.holds = slices.Delete(t.holds, slices.Index(t.holds, h), slices.Index(t.holds, h)+1)
+	if c.closed && !t.working() {
+		after.join(t.dropHolds()) // they were left only because of this one
+	}
 	last := len(t.holds) == 0 && !t.detached
 	wait, end := min(t.left(now), unlockWait), t.end()
 	e := t.event(EventReleased, now)

@@ -22,6 +22,7 @@ type keep struct {
 	c       *Client
 	lease   driver.Lease
 	ask     time.Duration  // the TTL to ask for
+	span    time.Duration  // what is confirmed at a time: it paces renewals, and how long they are waited for
 	end     driver.Instant // valid until then, as confirmed
 	tenures []*tenure
 	first   [1]*tenure // where the tenures are as long as it is one
@@ -41,11 +42,11 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 	k := c.keeps[grant.Lease]
 	if k == nil {
 		k = &keep{c: c, lease: grant.Lease, end: validUntil(grant.Asked, grant.TTL)}
-		k.due.owner, k.tenures = k, k.first[:0]
-		k.backoff = driver.Backoff{Min: max(ask/50, 5*time.Millisecond), Max: max(ask/10, 10*time.Millisecond), Rand: c.random}
+		k.due.owner, k.tenures, k.backoff.Rand = k, k.first[:0], c.random
 		c.keeps[grant.Lease] = k
 	}
 	k.ask = max(k.ask, ask)
+	k.pace(grant.TTL)
 	k.end = max(k.end, validUntil(grant.Asked, grant.TTL))
 	return k
 }
@@ -54,7 +55,7 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 func (k *keep) join(t *tenure, grant *driver.Grant) {
 	k.tenures = append(k.tenures, t)
 	if !k.busy {
-		k.next(grant.Asked, grant.TTL)
+		k.next(grant.Asked)
 	}
 }
 
@@ -71,16 +72,23 @@ func (k *keep) leave(t *tenure) {
 	}
 }
 
-// next sets the alarm for the next renewal, at a third of what holds since asked, a little earlier at random, unless one is due
-// before. c.mu is held.
-func (k *keep) next(asked driver.Instant, holds time.Duration) {
+// pace takes in what the store has confirmed: a session's TTL, or the lock's own. What Extend has added does not count: renewals,
+// by which a loss is noticed, do not become rare. c.mu is held.
+func (k *keep) pace(holds time.Duration) {
+	k.span = holds
+	if g := k.c.known.Load(); g == nil || g.Session == 0 {
+		k.span = min(holds, k.ask)
+	}
+	k.backoff.Min, k.backoff.Max = max(k.span/50, 5*time.Millisecond), max(k.span/10, 10*time.Millisecond)
+}
+
+// next sets the alarm for the next renewal, a third of the span after asked, a little earlier at random, unless one is due before.
+// c.mu is held.
+func (k *keep) next(asked driver.Instant) {
 	if !k.needed() {
 		return
 	}
-	if g := k.c.known.Load(); g == nil || g.Session == 0 {
-		holds = min(holds, k.ask) // what Extend has added does not make renewals, by which a loss is noticed, rare
-	}
-	third := holds / 3
+	third := k.span / 3
 	k.c.schedule.advance(&k.due, asked.Add(third-time.Duration(k.c.random()*float64(third)/5)))
 }
 
@@ -99,7 +107,7 @@ func (k *keep) ring() {
 	}
 	k.busy = true
 	ask := k.ask
-	limit := min(k.end.Sub(k.c.clock.Now()), max(k.ask/3, 100*time.Millisecond))
+	limit := min(k.end.Sub(k.c.clock.Now()), max(k.span/3, 100*time.Millisecond))
 	k.c.spawn(func() {
 		ctx, cancel := context.WithTimeout(k.c.base, limit)
 		defer cancel()
@@ -130,7 +138,8 @@ func (k *keep) answer(asked driver.Instant, holds time.Duration, err error, regu
 		k.end = max(k.end, validUntil(asked, holds))
 		if regular {
 			k.backoff.Reset()
-			k.next(asked, holds)
+			k.pace(holds)
+			k.next(asked)
 		}
 	case lossOf(err) != "":
 		for _, t := range slices.Clone(k.tenures) {
