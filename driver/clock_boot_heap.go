@@ -15,13 +15,11 @@ type deadlines []*deadline
 
 // due takes the earliest deadline out if it is not after now; otherwise it returns nil.
 func (q *deadlines) due(now Instant) *deadline {
-	if !q.isDue(now) {
+	if len(*q) == 0 || (*q)[0].at > now {
 		return nil
 	}
 	return heap.Pop(q).(*deadline)
 }
-
-func (q deadlines) isDue(now Instant) bool { return len(q) > 0 && q[0].at <= now }
 
 // The methods of heap.Interface.
 

@@ -1,8 +1,10 @@
 package driver
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +35,10 @@ func TestBootFileDescriptor(t *testing.T) {
 	if n := timerfds(t); n != 1 {
 		t.Errorf("%d timerfds are open, want 1: is CLOCK_BOOTTIME refused here?", n)
 	}
+	info, err := os.ReadFile(filepath.Join("/proc/self/fdinfo", strconv.Itoa(clock.alarm.(*timerfd).fd)))
+	if err != nil || !strings.Contains(string(info), "clockid: 7\n") {
+		t.Errorf("the timerfd is not one of CLOCK_BOOTTIME, so it stands still in a suspend: %v\n%s", err, info)
+	}
 	stop()
 	other()
 	until(t, "the file descriptor is closed", func() bool { return timerfds(t) == 0 })
@@ -47,6 +53,23 @@ func TestBootReadsBoottime(t *testing.T) {
 	after, _ := boottime()
 	if now < before || now > after {
 		t.Errorf("Boot shows %d, CLOCK_BOOTTIME %d to %d", now, before, after)
+	}
+}
+
+// Zero would disarm a timerfd, and negative times are refused: both must ring while the goroutine waits, and leave the alarm whole.
+func TestBootRingsBeforeTheBeginning(t *testing.T) {
+	clock := newBootClock()
+	defer clock.At(clock.Now().Add(time.Hour), func() {})()
+	for _, at := range []Instant{0, -1, math.MinInt64} {
+		until(t, "the goroutine waits", clock.isArmed)
+		rang := make(chan bool, 1)
+		clock.At(at, func() { rang <- true })
+		receive(t, rang, "a deadline before the beginning")
+	}
+	clock.mu.Lock()
+	defer clock.mu.Unlock()
+	if _, ok := clock.alarm.(*timerfd); !ok {
+		t.Error("the timerfd was replaced")
 	}
 }
 

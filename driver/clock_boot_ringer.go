@@ -29,13 +29,10 @@ type ringer struct {
 	mu        sync.Mutex
 	queue     deadlines
 	alarm     alarm   // nil: there is no goroutine
-	armed     Instant // what the alarm is set to; awake: the goroutine is on its way through 1 and 2 and will set it
+	armed     Instant // what the alarm is, or was last, set to
 	lingering bool    // armed is no later than the end of the linger
 	used      bool    // At was called since the linger began
 }
-
-// awake stands in armed for a goroutine that does not wait: no deadline is earlier, so nobody sets the alarm for it.
-const awake Instant = math.MinInt64
 
 // An alarm wakes one goroutine. set and close are called under the ringer's mutex, also while another goroutine waits.
 type alarm interface {
@@ -57,7 +54,7 @@ func (r *ringer) At(t Instant, f func()) (stop func() bool) {
 	r.used = true
 	if r.alarm == nil {
 		r.alarm = r.open()
-		r.armed, r.lingering = awake, true
+		r.armed, r.lingering = math.MinInt64, true // the goroutine will set it: nobody else need
 		go r.run()
 	} else if t < r.armed {
 		r.arm(t)
@@ -105,22 +102,13 @@ func (r *ringer) run() {
 		if !alarm.wait() {
 			r.replace()
 		}
-		r.wake()
 	}
 }
 
 // ringDue rings what is due and sets the alarm. It returns nil if there is nothing left to wait for: the alarm is closed then.
 func (r *ringer) ringDue() alarm {
 	r.mu.Lock()
-	now := r.now()
-	for {
-		d := r.queue.due(now)
-		if d == nil {
-			if now = r.now(); !r.queue.isDue(now) { // the callbacks took time
-				break
-			}
-			continue
-		}
+	for d := r.queue.due(r.now()); d != nil; d = r.queue.due(r.now()) {
 		r.mu.Unlock() // not deferred: a callback may end this goroutine
 		d.ring()
 		r.mu.Lock()
@@ -132,19 +120,12 @@ func (r *ringer) ringDue() alarm {
 		r.arm(r.queue[0].at)
 	case r.used:
 		r.used, r.lingering = false, true
-		r.arm(now.Add(linger))
+		r.arm(r.now().Add(linger))
 	default:
 		r.alarm.close()
 		r.alarm, r.queue = nil, nil // the queue too: it may have been long
 	}
 	return r.alarm
-}
-
-// wake says that the goroutine does not wait any more.
-func (r *ringer) wake() {
-	r.mu.Lock()
-	r.armed, r.lingering = awake, true
-	r.mu.Unlock()
 }
 
 // replace puts a ticker, which always works, in the place of an alarm that does not.

@@ -64,6 +64,12 @@ func TestBootGoroutine(t *testing.T) {
 	until(t, "the goroutine is gone again", func() bool { return ringerGoroutines() == 0 })
 }
 
+func (r *ringer) isArmed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alarm != nil && r.armed > 0
+}
+
 // An earlier deadline rings although the goroutine already waits for a later one.
 func TestBootEarlierDeadline(t *testing.T) {
 	clock := newBootClock()
@@ -71,11 +77,7 @@ func TestBootEarlierDeadline(t *testing.T) {
 	var stops []func() bool
 	for _, d := range []time.Duration{time.Hour, 30 * time.Millisecond, 10 * time.Millisecond} {
 		stops = append(stops, clock.At(clock.Now().Add(d), func() { rang <- d }))
-		until(t, "the goroutine waits", func() bool {
-			clock.mu.Lock()
-			defer clock.mu.Unlock()
-			return clock.armed != awake
-		})
+		until(t, "the goroutine waits", clock.isArmed)
 	}
 	if first, second := receive(t, rang, "the first"), receive(t, rang, "the second"); first > second {
 		t.Errorf("%v rang before %v", first, second)

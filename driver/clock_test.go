@@ -99,6 +99,15 @@ func TestLocalKeepsTheTimeOfItsBubble(t *testing.T) {
 	})
 }
 
+// A timer at the end of time would let a bubble that waits for nothing jump there.
+func TestLocalNeverSetsNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		Local().At(Never, func() { t.Error("rang at Never") })
+		time.Sleep(Forever)
+		synctest.Wait()
+	})
+}
+
 // eachClock runs a test of the contract of Clock on everything that is one, in real time.
 func eachClock(t *testing.T, test func(t *testing.T, clock Clock)) {
 	t.Run("local", func(t *testing.T) { test(t, Local()) })
