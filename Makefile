@@ -16,11 +16,11 @@ help: ## Show this list
 
 .PHONY: test
 test: ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
-	go run ./internal/testrun -timeout=15m $(ARGS) work
+	go run ./internal/testrun -timeout=10m $(ARGS) work
 
 .PHONY: race
 race: ## Run the tests, shortened, under the race detector
-	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
+	go run ./internal/testrun -race -short -timeout=10m $(ARGS) work
 
 .PHONY: lint
 lint: lint-format lint-vet lint-static lint-cross lint-modules ## Check format, vet, staticcheck, other systems and the modules

@@ -7,22 +7,31 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
 )
 
 func main() {
-	if err := run(".", os.Args[1:], os.Stdout); err != nil {
+	// Whoever ends a run that hangs wants to know what hangs.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, ".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
 	}
 }
 
 // run is everything but the exit status.
-func run(dir string, args []string, out io.Writer) error {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+func run(ctx context.Context, dir string, args []string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -37,6 +46,8 @@ func run(dir string, args []string, out io.Writer) error {
 	waitErr := cmd.Wait() // closes the pipe, so it comes after the reading
 	r.summary()
 	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("ended from outside: %w", context.Cause(ctx))
 	case waitErr != nil:
 		return fmt.Errorf("go test: %w", waitErr)
 	case readErr != nil:

@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 			t.Setenv("GOWORK", "off")
 			t.Setenv("HOLDFAST_TEST_REQUIRE", tt.require)
 			var out strings.Builder
-			err := run(dir, append([]string{"-vet=off"}, strings.Fields(tt.args)...), &out)
+			err := run(t.Context(), dir, append([]string{"-vet=off"}, strings.Fields(tt.args)...), &out)
 			if (err == nil) != (tt.wantErr == "") || (err != nil && !strings.Contains(err.Error(), tt.wantErr)) {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
