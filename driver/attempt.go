@@ -10,18 +10,42 @@ import (
 )
 
 // An Attempt is the secret id of one attempt to get a lock. Whoever knows it can release the hold, so it appears in no log, error
-// or listing: printing it in any way shows a placeholder. Only Reveal, for the wire, shows it. Attempts are comparable.
+// or listing: printing it in any way shows a placeholder. Only Reveal, for the wire, shows it. Attempts are comparable, within
+// one process.
+//
+// Where fmt cannot ask its methods (an unexported field of somebody else's struct, a verb that fmt refuses) and where a debugging
+// tool looks inside, only bytes that mean nothing can be seen: in memory the id is masked.
 type Attempt struct {
-	client [16]byte
+	client masked
 	n      uint64
 }
 
 const hidden = "[secret]"
 
+// masked is a client's random part of its ids, combined with mask.
+type masked [16]byte
+
+// mask is random, and different in every process.
+var mask = func() (m masked) {
+	rand.Read(m[:]) // never fails: crypto/rand ends the program instead
+	return m
+}()
+
+// flip masks and unmasks.
+func (m masked) flip() [16]byte {
+	for i := range m {
+		m[i] ^= mask[i]
+	}
+	return m
+}
+
 // Reveal returns the id for the wire: 48 lower-case hexadecimal digits. Never print it.
 func (a Attempt) Reveal() string {
 	var raw [24]byte
-	copy(raw[:], a.client[:])
+	if a != (Attempt{}) { // the zero Attempt is no id, and no way to see the mask
+		client := a.client.flip()
+		copy(raw[:], client[:])
+	}
 	binary.BigEndian.PutUint64(raw[16:], a.n)
 	return hex.EncodeToString(raw[:])
 }
@@ -32,7 +56,10 @@ func ParseAttempt(s string) (Attempt, error) {
 	if err != nil || len(raw) != 24 {
 		return Attempt{}, requestError("not an attempt id")
 	}
-	return Attempt{client: [16]byte(raw[:16]), n: binary.BigEndian.Uint64(raw[16:])}, nil
+	if [24]byte(raw) == [24]byte{} {
+		return Attempt{}, nil
+	}
+	return Attempt{client: masked(raw[:16]).flip(), n: binary.BigEndian.Uint64(raw[16:])}, nil
 }
 
 func (a Attempt) String() string { return hidden }
@@ -45,14 +72,14 @@ func (a Attempt) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // Attempts makes ids that nobody can guess and that never repeat: 128 random bits for each client, and a counter.
 type Attempts struct {
-	client [16]byte
+	client masked
 	n      atomic.Uint64
 }
 
 // NewAttempts returns a source of ids of its own.
 func NewAttempts() *Attempts {
 	a := new(Attempts)
-	rand.Read(a.client[:]) // never fails: crypto/rand ends the program instead
+	rand.Read(a.client[:]) // as random as its masked form would be
 	return a
 }
 

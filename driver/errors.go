@@ -153,13 +153,16 @@ func (e *NodeError) Error() string { return e.Node + ": " + e.Err.Error() }
 // Unwrap returns the node's own error.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// round shortens a duration for people.
+// round shortens a duration for people. What is left of a time is not shown as nothing.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d >= 10*time.Second:
 		return d.Round(time.Second)
 	case d >= time.Second:
 		return d.Round(100 * time.Millisecond)
+	}
+	if d > 0 && d < time.Millisecond {
+		return time.Millisecond
 	}
 	return d.Round(time.Millisecond)
 }

@@ -37,16 +37,18 @@ func CheckName(name string) error {
 // become Escape and two lower-case hexadecimal digits, so a key is readable where the name is. A key longer than Max becomes
 // Escape, 'x' and the name's SHA-256: the store must then keep the name beside it and check it (Hashed).
 //
-// For a store that ignores case, leave upper-case letters out of Safe; Escape must be in no other way special to the store.
+// For a store that ignores case, leave upper-case letters and all bytes from 0x80 on out of Safe, and let Escape be no letter.
+// Escape must be in no other way special to the store.
 type Encoding struct {
 	Safe   func(c byte) bool
-	Escape byte
-	Max    int // 0: no limit; else at least 66
+	Escape byte // escaped itself, whatever Safe says
+	Max    int  // 0: no limit; else at least 66
 }
+
+const digits = "0123456789abcdef"
 
 // Encode returns the key of name.
 func (e Encoding) Encode(name string) string {
-	const digits = "0123456789abcdef"
 	var b strings.Builder
 	for i := range len(name) {
 		if c := name[i]; c != e.Escape && e.Safe(c) {
@@ -59,14 +61,14 @@ func (e Encoding) Encode(name string) string {
 	}
 	if e.Max > 0 && b.Len() > e.Max {
 		sum := sha256.Sum256([]byte(name))
-		return string(e.Escape) + "x" + hex.EncodeToString(sum[:])
+		return string([]byte{e.Escape, 'x'}) + hex.EncodeToString(sum[:])
 	}
 	return b.String()
 }
 
 // Hashed reports whether key stands for a name only by its hash.
 func (e Encoding) Hashed(key string) bool {
-	return len(key) == 66 && key[0] == e.Escape && key[1] == 'x'
+	return e.Max > 0 && len(key) == 66 && key[0] == e.Escape && key[1] == 'x' && strings.Trim(key[2:], digits) == ""
 }
 
 // Decode returns the name of a key that Encode made, and false for any other key and for a hashed one.
@@ -88,5 +90,8 @@ func (e Encoding) Decode(key string) (string, bool) {
 		i += 2
 	}
 	name := b.String()
-	return name, e.Encode(name) == key
+	if e.Encode(name) != key { // not the one way in which Encode would have written it
+		return "", false
+	}
+	return name, true
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // A Secret is a text that must not be printed: a password. Printing it in any way shows a placeholder, also where it stands in a
-// field of somebody else's struct.
+// field of somebody else's struct (an unexported one shows an address, because fmt asks no methods there). Two Secrets cannot be
+// compared by ==.
 type Secret struct {
 	text *string // a pointer, because fmt prints unexported fields without asking their methods
 }

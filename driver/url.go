@@ -3,11 +3,16 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrURL: the text is not the URL of a store, or a parameter in it is unknown or malformed. See *URLError.
@@ -47,7 +52,7 @@ type URL struct {
 	Password Secret
 	Hosts    []string // as written: "host", "host:port", "[::1]:port"
 	Path     string   // decoded, with its leading slash
-	Params   map[string][]string
+	Params   map[string][]Secret
 }
 
 // ParseURL parses a store's URL. Its error is a *URLError.
@@ -59,16 +64,15 @@ func ParseURL(text string) (*URL, error) {
 	u := &URL{Scheme: scheme}
 	bad := func(problem string) (*URL, error) { return nil, &URLError{Scheme: scheme, Problem: problem} }
 
-	if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return bad("it contains a space or a control character; percent-encode it")
+	if strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || !utf8.ValidString(rest) {
+		return bad("it contains a space, a control character or invalid UTF-8; percent-encode it")
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		authority, path = rest[:i], rest[i:]
 	}
-	// A password that was not encoded spills over into what follows: stop before anything of it is read as something else.
-	if strings.Count(authority, "@") > 1 || (authority != "" && strings.Contains(path+query, "@")) || strings.Contains(text, "#") {
+	if spills(authority, path+query) || strings.Contains(text, "#") {
 		return bad("a character of the password, or an @ or # elsewhere, is not percent-encoded; write %2F for /, %3F for ?, %23 for #, %40 for @")
 	}
 	var err error
@@ -101,8 +105,15 @@ func ParseURL(text string) (*URL, error) {
 	return u, nil
 }
 
-func parseParams(query string) (map[string][]string, error) {
-	params := make(map[string][]string)
+// spills reports whether a password that was not encoded may have spilled over into what follows it: then nothing of it may be read
+// as something else, which would be printed. Without an authority an @ is common (file:///home/me@work), but not behind a colon.
+func spills(authority, follows string) bool {
+	last := strings.LastIndexByte(follows, '@')
+	return strings.Count(authority, "@") > 1 || last >= 0 && (authority != "" || strings.Contains(follows[:last], ":"))
+}
+
+func parseParams(query string) (map[string][]Secret, error) {
+	params := make(map[string][]Secret)
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
 			continue
@@ -115,14 +126,14 @@ func parseParams(query string) (map[string][]string, error) {
 		if err != nil {
 			return nil, errors.New("the value of a parameter is not percent-encoded correctly")
 		}
-		params[name] = append(params[name], value)
+		params[name] = append(params[name], NewSecret(value))
 	}
 	return params, nil
 }
 
 // Check refuses every parameter that is not in known, and names those that are.
 func (u *URL) Check(known ...string) error {
-	for name := range u.Params {
+	for _, name := range slices.Sorted(maps.Keys(u.Params)) {
 		if !slices.Contains(known, name) {
 			problem := "is not known; this store takes no parameters"
 			if len(known) > 0 {
@@ -140,7 +151,7 @@ func (u *URL) Text(name, missing string) (string, error) {
 	case 0:
 		return missing, nil
 	case 1:
-		return values[0], nil
+		return values[0].Reveal(), nil
 	}
 	return "", u.wrong(name, "is given more than once")
 }
@@ -179,24 +190,27 @@ func (u *URL) wrong(param, problem string) error {
 	return &URLError{Scheme: u.Scheme, Param: param, Problem: problem}
 }
 
-// String prints the URL without its password and without parameters.
-func (u *URL) String() string {
+// String prints the URL without its password and without parameters. What it prints can be parsed again.
+func (u URL) String() string {
 	var b strings.Builder
 	b.WriteString(u.Scheme + "://")
 	if u.User != "" || !u.Password.Empty() {
-		b.WriteString(url.PathEscape(u.User))
+		b.WriteString(url.User(u.User).String())
 		if !u.Password.Empty() {
 			b.WriteString(":***")
 		}
 		b.WriteString("@")
 	}
 	b.WriteString(strings.Join(u.Hosts, ","))
-	b.WriteString((&url.URL{Path: u.Path}).EscapedPath())
+	b.WriteString(strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40"))
 	return b.String()
 }
 
 // Format prints String, whatever the verb, so that %+v and %#v show no secret either.
-func (u *URL) Format(f fmt.State, _ rune) { fmt.Fprint(f, u.String()) }
+func (u URL) Format(f fmt.State, _ rune) { io.WriteString(f, u.String()) }
+
+// MarshalText writes String.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 func validScheme(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
@@ -211,26 +225,20 @@ func validParam(s string) bool {
 }
 
 func validHost(s string) bool {
-	host, port := s, ""
+	host, port, found := strings.Cut(s, ":")
 	if strings.HasPrefix(s, "[") {
-		inner, after, closed := strings.Cut(s[1:], "]")
-		if !closed || (after != "" && after[0] != ':') {
+		address, after, closed := strings.Cut(s[1:], "]")
+		ip, err := netip.ParseAddr(address)
+		if !closed || err != nil || !ip.Is6() || ip.Zone() != "" {
 			return false
 		}
-		host, port = inner, strings.TrimPrefix(after, ":")
-		if after == ":" {
+		host, port, found = strings.Cut(after, ":")
+		if host != "" {
 			return false
 		}
-	} else if before, after, found := strings.Cut(s, ":"); found {
-		if after == "" || strings.Contains(after, ":") {
-			return false
-		}
-		host, port = before, after
+	} else if host == "" || strings.ContainsAny(host, "[]%\\\"'<>{}|^`") {
+		return false
 	}
-	if port != "" {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return false
-		}
-	}
-	return host != "" && !strings.ContainsAny(host, "[]%\\\"'<>{}|^`")
+	n, err := strconv.ParseUint(port, 10, 16) // digits only: no sign
+	return !found || err == nil && n > 0
 }
