@@ -68,8 +68,10 @@ func (c *Client) releaseUntil(req *driver.Request, late driver.Instant) error {
 		case err == nil, driver.Answered(err), errors.Is(err, ErrClosed):
 			return err
 		}
-		pause := min(backoff.Next(), late.Sub(c.clock.Now()))
-		if pause <= 0 || driver.Sleep(c.base, pause) != nil {
+		// A last ask with no time left for its answer would be of no use: sleep on, and say so.
+		left := late.Sub(c.clock.Now())
+		pause := min(backoff.Next(), left)
+		if pause <= 0 || driver.Sleep(c.base, pause) != nil || pause == left {
 			return err
 		}
 	}
