@@ -32,7 +32,7 @@ func TestRun(t *testing.T) {
 		wantErr string
 	}{
 		{"./good", "all", "ok  \texample.test/good\t", ""},
-		{"./bad", "", "    one_test.go:5: the reason\n--- FAIL: TestOne", "exit status 1"},
+		{"./bad", "", " (0.00s)\n    one_test.go:5: the reason\n", "exit status 1"},
 		{"./panics", "", "panic: the panic", "exit status 1"},
 		{"./unbuilt", "", "undefined: undefined", "exit status 1"},
 		{"./good ./unbuilt", "", "FAIL\texample.test/unbuilt [build failed]", "exit status 1"},

@@ -145,8 +145,11 @@ func (r *report) addTest(e event) {
 // print writes go test's own closing line of a package, and all that a failed one said.
 func (p *pkg) print(out io.Writer, failed bool) {
 	if failed {
-		for _, t := range p.order {
-			printLines(out, t.output.String(), func(line string) bool { return !strings.HasPrefix(line, "=== ") })
+		for _, t := range p.order { // go test says what failed below its reasons: turn it round
+			heading := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "--- FAIL: ") }
+			text := t.output.String()
+			printLines(out, text, heading)
+			printLines(out, text, func(line string) bool { return !heading(line) && !strings.HasPrefix(line, "=== ") })
 		}
 	}
 	printLines(out, p.output.String(), func(line string) bool {

@@ -46,7 +46,7 @@ var reports = []struct {
 		events: []string{"run A", "output A === RUN   A", "run A/x", "output A/x === RUN   A/x", "output A/x why", "output A/x --- FAIL: A/x",
 			"fail A/x", "output A --- FAIL: A", "fail A", "run B", "output B chatter", "pass B", "output - FAIL", "output - exit status 1",
 			"output - FAIL\tp\t0.1s", "fail -"},
-		want:    []string{"--- FAIL: A\nwhy\n--- FAIL: A/x\nexit status 1\nFAIL\tp\t0.1s\n", "1 tests passed, 2 failed"},
+		want:    []string{"--- FAIL: A\n--- FAIL: A/x\nwhy\nexit status 1\nFAIL\tp\t0.1s\n", "1 tests passed, 2 failed"},
 		not:     []string{"=== RUN", "chatter", "s  p A\n"},
 		wantErr: "tests failed",
 	},

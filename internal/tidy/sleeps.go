@@ -23,10 +23,11 @@ func sleeps(t *Tree, allowed map[string]string) []Finding {
 	used := make(map[string]bool)
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		for _, s := range realSleeps(packages[dir]) {
-			key := s.file.Path + ":" + s.in
+			in := strings.TrimPrefix(s.in, ".")
+			key := s.file.Path + ":" + in
 			used[key] = true
 			if allowed[key] == "" {
-				findings = append(findings, s.file.found(s.node.Pos(), "time.Sleep in %s", cmp.Or(s.in, "no function")))
+				findings = append(findings, s.file.found(s.node.Pos(), "time.Sleep in %s", cmp.Or(in, "no function")))
 			}
 		}
 	}
@@ -42,13 +43,13 @@ func sleeps(t *Tree, allowed map[string]string) []Finding {
 type use struct {
 	file   *GoFile
 	node   ast.Node
-	in     string // the function around it; "" outside of functions
+	in     string // the function around it, or the method with a dot before it; "" outside of functions
 	bubble bool   // it stands in an argument of something that runs it in a bubble
 }
 
 // realSleeps returns the uses of time.Sleep that can happen outside of a bubble. A function runs in bubbles only if it is used
 // nowhere else: in what is passed to synctest.Test or to a function that wraps it, and in functions of the same kind. It goes by
-// names, so functions of one name count as one.
+// names, so methods of one name count as one, and so do a function and a variable.
 func realSleeps(files []*GoFile) []use {
 	wrappers := make(map[string]bool)
 	for _, f := range files {
@@ -67,6 +68,7 @@ func realSleeps(files []*GoFile) []use {
 			case *ast.Ident:
 				uses[e.Name] = append(uses[e.Name], u)
 			case *ast.SelectorExpr:
+				uses["."+e.Sel.Name] = append(uses["."+e.Sel.Name], u)
 				if f.refers(e, "time", "Sleep") && !pauses[e] {
 					sleeping = append(sleeping, u)
 				}
@@ -143,7 +145,10 @@ func (f *GoFile) visit(wrappers map[string]bool, yield func(use)) {
 		here := use{file: f}
 		root := ast.Node(d)
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			if here.in = fn.Name.Name; fn.Body == nil {
+			if here.in = fn.Name.Name; fn.Recv != nil {
+				here.in = "." + here.in
+			}
+			if fn.Body == nil {
 				continue
 			}
 			root = fn.Body
@@ -158,7 +163,12 @@ func (f *GoFile) visit(wrappers map[string]bool, yield func(use)) {
 						walk(arg, bubble || bubbles(e.Fun))
 					}
 					return false
-				case *ast.Ident, *ast.SelectorExpr:
+				case *ast.SelectorExpr:
+					here.node, here.bubble = e, bubble
+					yield(here)
+					walk(e.X, bubble)
+					return false
+				case *ast.Ident:
 					here.node, here.bubble = e, bubble
 					yield(here)
 				}
