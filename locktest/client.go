@@ -54,7 +54,11 @@ func (c *client) grant(r *driver.Request) *driver.Grant {
 	ctx, cancel := c.t.patience()
 	defer cancel()
 	c.tidy(r)
-	g, err := c.Acquire(ctx, r)
+	var g *driver.Grant
+	_, err := c.persist(ctx, func() (err error) {
+		g, err = c.Acquire(ctx, r)
+		return err
+	})
 	if err != nil {
 		c.t.Fatalf("Acquire of %s: %v; it must be granted", what(r), err)
 	}
@@ -109,7 +113,10 @@ func (c *client) takenBy(holder *driver.Grant, r *driver.Request) bool {
 // release releases r, which must hold or wait.
 func (c *client) release(r *driver.Request) {
 	c.t.Helper()
-	if err := c.releaseError(r); err != nil {
+	ctx, cancel := c.t.patience()
+	defer cancel()
+	repeated, err := c.persist(ctx, func() error { return c.Release(ctx, r) })
+	if err != nil && !(repeated && errors.Is(err, driver.ErrGone)) { // undone by an earlier one, whose answer was lost
 		c.t.Fatalf("Release of %s: %v; it held or waited, so the answer must be nil", what(r), err)
 	}
 }
@@ -139,7 +146,21 @@ func (c *client) tidy(r *driver.Request) {
 func (c *client) releaseError(r *driver.Request) error {
 	ctx, cancel := c.t.patience()
 	defer cancel()
-	return c.Release(ctx, r)
+	_, err := c.persist(ctx, func() error { return c.Release(ctx, r) })
+	return err
+}
+
+// persist repeats what had no answer, as the core does, on a client behind a link: the connection may have broken. Elsewhere
+// nothing is repeated: there are no faults that could be to blame.
+func (c *client) persist(ctx context.Context, do func() error) (repeated bool, err error) {
+	pause := driver.Backoff{Min: time.Millisecond, Max: 100 * time.Millisecond}
+	for {
+		err = do()
+		if err == nil || driver.Answered(err) || c.faults == nil || driver.Sleep(ctx, pause.Next()) != nil {
+			return repeated, err
+		}
+		repeated = true
+	}
 }
 
 // renew renews a grant, which must be possible.
@@ -147,7 +168,11 @@ func (c *client) renew(g *driver.Grant, ttl time.Duration) time.Duration {
 	c.t.Helper()
 	ctx, cancel := c.t.patience()
 	defer cancel()
-	left, err := g.Lease.Renew(ctx, ttl)
+	var left time.Duration
+	_, err := c.persist(ctx, func() (err error) {
+		left, err = g.Lease.Renew(ctx, ttl)
+		return err
+	})
 	if err != nil {
 		c.t.Fatalf("Renew of a hold that has not ended: %v", err)
 	}

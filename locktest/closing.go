@@ -30,7 +30,9 @@ func closeEndsWaiters(t *trial) {
 	holder := t.ask(name)
 	a.grant(holder)
 	w := b.queue(t.ask(name))
-	t.within("the return of Close while somebody waits", func() { b.Close() })
+	if err := t.within("the return of Close while somebody waits", b.Close); err != nil {
+		t.Errorf("Close: %v", err)
+	}
 	in(t, "the return of an Acquire whose store was closed", w.done)
 	if w.err == nil {
 		t.Errorf("Acquire was granted after Close")
@@ -103,10 +105,13 @@ func closeBesideCalls(t *trial) {
 	for range 8 {
 		in(t, "the first answer of a store", started)
 	}
-	t.within("the return of Close, and of all calls beside it", func() {
-		c.Close()
-		all.Wait()
+	err := t.within("the return of Close, and of all calls beside it", func() error {
+		defer all.Wait()
+		return c.Close()
 	})
+	if err != nil {
+		t.Errorf("Close: %v", err)
+	}
 }
 
 func closeReleases(t *trial) {

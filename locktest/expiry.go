@@ -26,9 +26,6 @@ func unrenewedIsTakenOver(t *trial) {
 	name := t.name("lock")
 	a, b := t.open(), t.open()
 	old := a.grant(t.short(t.ask(name)))
-	b.takenBy(old, t.ask(name))
-	b.pass(old.Asked, old.TTL)
-	// It may hold a little longer than its TTL, so the next one asks until it is free.
 	r := t.ask(name)
 	r.NoWait = true
 	t.until("a grant after the hold before it has run out", func() bool {
@@ -125,6 +122,7 @@ func abandonedWaiterGoes(t *trial) {
 	next := c.queue(t.ask(name))
 	left.cancelled() // and nobody releases it
 	a.pass(a.Clock().Now(), t.ttl)
+	t.comesToSee(a, name, 1, 1)
 	a.release(holder)
 	next.granted()
 	a.taken(t.ask(name))

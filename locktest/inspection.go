@@ -43,6 +43,32 @@ func (t *trial) inspect(c *client, name string, mode driver.Mode) *driver.Info {
 	return info
 }
 
+// sees checks how many hold and wait, on a store that can show it.
+func (t *trial) sees(c *client, name string, holders, waiters int) {
+	t.Helper()
+	if t.missing(inspector) != "" {
+		return
+	}
+	if info := t.inspect(c, name, driver.Exclusive); len(info.Holders) != holders || len(info.Waiters) != waiters {
+		t.Errorf("Inspect shows the holders %+v and the waiters %+v; there are %d and %d", info.Holders, info.Waiters, holders, waiters)
+	}
+}
+
+// comesToSee waits until so many hold and wait, on a store that can show it.
+func (t *trial) comesToSee(c *client, name string, holders, waiters int) {
+	t.Helper()
+	if t.missing(inspector) != "" {
+		return
+	}
+	shown := func() bool {
+		info := t.inspect(c, name, driver.Exclusive)
+		return len(info.Holders) == holders && len(info.Waiters) == waiters
+	}
+	if !t.comes(shown) {
+		t.sees(c, name, holders, waiters)
+	}
+}
+
 func inspectFree(t *trial) {
 	c := t.open()
 	name := t.name("lock")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"holdfast.dev"
 )
@@ -22,9 +23,19 @@ var leaks = topic{"leaks", []casus{
 		"C: when nobody holds or waits nothing is left in the store"},
 }}
 
-// bustle does everything that can leave something behind, and closes what it opened.
-func bustle(t *trial, name string) {
+// bustle does everything that can leave something behind, and closes what it opened: in a subtest, so that the link is gone, too.
+func bustle(t *trial, round string) {
 	t.Helper()
+	t.Run(round, func(inner *testing.T) {
+		everything(&trial{T: inner, kit: t.kit, ctx: t.ctx, prefix: t.prefix + round})
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func everything(t *trial) {
+	name := t.name("lock")
 	mine, others := t.locks(), t.locks()
 	cutOff, faults := t.linkedLocks()
 	for i := range 5 {
@@ -57,9 +68,9 @@ func bustle(t *trial, name string) {
 }
 
 func noGoroutineStays(t *trial) {
-	bustle(t, t.name("first")) // what a process starts once, and keeps, is there from now on
+	bustle(t, "first") // what a process starts once, and keeps, is there from now on
 	before := goroutines()
-	bustle(t, t.name("second"))
+	bustle(t, "second")
 	var left []string
 	ended := t.comes(func() bool {
 		left = left[:0]
@@ -122,7 +133,7 @@ func noGoroutinePerHold(t *trial) {
 
 func nothingStaysInStore(t *trial) {
 	before := t.state()
-	bustle(t, t.name(""))
+	bustle(t, "once")
 	var left []string
 	gone := t.comes(func() bool {
 		left = left[:0]

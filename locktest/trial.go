@@ -110,15 +110,12 @@ func (t *trial) comes(condition func() bool) bool {
 	return true
 }
 
-// within waits for a function that must return in the end.
-func (t *trial) within(what string, f func()) {
+// within waits for a function that must return in the end, and returns what that returns.
+func (t *trial) within(what string, f func() error) error {
 	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	in(t, what, done)
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return in(t, what, done)
 }
 
 // pass waits until d has passed since from, by the store's clock.

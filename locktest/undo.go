@@ -138,21 +138,22 @@ func lateAcquireDoesNotStay(t *trial) {
 func crossing(t *trial) {
 	name := t.name("lock")
 	a, b := t.open(), t.open()
-	for range 30 {
+	for round := range 30 {
 		holder := t.ask(name)
 		a.grant(holder)
 		w := b.queue(t.ask(name))
+		releases := []func() error{
+			func() error { return a.Release(t.ctx, holder) },
+			func() error { return b.Release(t.ctx, w.r) }, // it waits, or holds already
+		}
 		var both sync.WaitGroup
-		both.Go(func() {
-			if err := a.Release(t.ctx, holder); err != nil {
-				t.Errorf("Release of the holder: %v", err)
-			}
-		})
-		both.Go(func() {
-			if err := b.Release(t.ctx, w.r); err != nil {
-				t.Errorf("Release of the waiter, which waits or holds: %v", err)
-			}
-		})
+		for i := range releases {
+			both.Go(func() {
+				if err := releases[(i+round)%2](); err != nil {
+					t.Errorf("Release of an attempt that holds or waits: %v", err)
+				}
+			})
+		}
 		both.Wait()
 		in(t, "the return of an Acquire that was released", w.done)
 		if w.err != nil && !errors.Is(w.err, driver.ErrGone) {
