@@ -45,6 +45,15 @@ func (h *Hold) Name() string { return h.t.req.Name }
 // the resource refuse tokens that are less than the greatest it has seen. 0: the store has no fencing.
 func (h *Hold) Token() uint64 { return h.t.token }
 
+// FenceToken is Token for package fence, whose gates take a hold as it is. Permits of a semaphore do not fence, because their
+// holders work side by side: ErrUnsupported.
+func (h *Hold) FenceToken() (uint64, error) {
+	if h.t.req.Mode == driver.Permits {
+		return 0, fmt.Errorf("holdfast: %q: %w: permits do not fence, their holders work side by side", h.Name(), ErrUnsupported)
+	}
+	return h.t.token, nil
+}
+
 // Left returns how long the hold is valid if it is not renewed any more: nobody else can hold the lock for that long. 0 once it is
 // lost or unlocked. A store where nothing runs out says driver.Forever.
 func (h *Hold) Left() time.Duration {
