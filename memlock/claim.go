@@ -49,7 +49,7 @@ type claim struct {
 	keep    time.Duration
 	reserve uint64
 	store   *Store      // the connection that asked last
-	lost    func(error) // Request.Lost of that connection; nil when it has been called
+	lost    func(error) // Request.Lost of that connection, if there is one that still wants to know
 
 	state      state
 	prev, next *claim // in a list of its lock
@@ -93,7 +93,6 @@ func (s *Server) tell(c *claim, err error) {
 	}
 	c.told = true
 	s.losses = append(s.losses, loss{c.lost, err})
-	c.lost = nil
 }
 
 // grant describes c's grant to a caller for whom it counts from asked.

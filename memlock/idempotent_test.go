@@ -95,6 +95,20 @@ func TestOneOfSeveralCallsGoesAway(t *testing.T) {
 	})
 }
 
+// One call that does not want to wait does not end the waiting of another.
+func TestRepeatedWithoutWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T, st *memlock.Store) {
+		first := ask("x", driver.Exclusive)
+		take(t, st, first)
+		r := ask("x", driver.Exclusive)
+		one := queue(t, st, r)
+		refused(t, st, r)
+		one.waits(t)
+		release(t, st, first)
+		one.granted(t)
+	})
+}
+
 // The lost answer: the grant came, but its caller had gone. Asked again, it is the same hold.
 func TestLostAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, st *memlock.Store) {

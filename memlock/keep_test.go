@@ -56,6 +56,7 @@ func TestKeepBelongsToTheGrant(t *testing.T) {
 		later := *r
 		later.Keep = minimum
 		release(t, st, &later)
+		equal(t, "remains", st.Server().Remains(), "")
 		take(t, st, ask("x", driver.Exclusive))
 	})
 }
@@ -161,6 +162,11 @@ func TestComesBackToItsOwnKeptHold(t *testing.T) {
 		if _, err := second.Lease.Renew(background, ttl); err != nil {
 			t.Error(err)
 		}
+		release(t, st, r)
+
+		again = queue(t, st, r) // once more, but now the kept one is broken
+		breaks(t, st, driver.BreakRequest{Name: "x", Token: second.Token, Now: true})
+		again.granted(t)
 		release(t, st, r)
 	})
 }

@@ -89,6 +89,18 @@ func TestAlarmsOfABusyLock(t *testing.T) {
 	})
 }
 
+// An earlier alarm replaces a later one.
+func TestAlarmIsReplaced(t *testing.T) {
+	clock := &countingClock{Clock: driver.Local()}
+	st := memlock.NewServer(memlock.WithClock(clock)).Connect()
+	for _, d := range []time.Duration{time.Hour, 2 * time.Hour, 30 * time.Minute} {
+		if _, err := st.Acquire(background, ask("x", driver.Shared, lasting(d))); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "alarms that are set", clock.set, 1)
+	}
+}
+
 // A server that nobody is connected to and that holds nothing has no alarm left that would keep it in memory.
 func TestNoAlarmAfterClose(t *testing.T) {
 	clock := &countingClock{Clock: driver.Local()}

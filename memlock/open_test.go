@@ -107,6 +107,20 @@ func TestOpenNamedAgain(t *testing.T) {
 	}
 }
 
+// The order in which servers end does not matter.
+func TestTokensRiseWhateverEndsLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		high, low := mustOpen(t, "mem://TestHigh"), mustOpen(t, "mem://TestLow")
+		first := take(t, high, ask("x", driver.Exclusive, reserving(100)))
+		take(t, low, ask("x", driver.Exclusive))
+		high.Close()
+		low.Close()
+		again := mustOpen(t, "mem://TestHigh")
+		defer again.Close()
+		equal(t, "token", take(t, again, ask("x", driver.Exclusive)).Token, first.Token+101)
+	})
+}
+
 // A waiter of a closed connection is never granted, so that the last token of a server is final when its last client has closed.
 func TestTokensAreFinalAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

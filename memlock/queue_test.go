@@ -2,8 +2,8 @@ package memlock_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,35 +37,25 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// A hand-over wakes the one whose turn it is and nobody else, and it holds before anybody else can ask.
+// A hand-over is direct: the next one holds as soon as Release has returned, before its goroutine has even run, and nobody gets in
+// between. Nobody but it is woken.
 func TestHandOverIsDirect(t *testing.T) {
 	bubble(t, func(t *testing.T, st *memlock.Store) {
-		first := ask("x", driver.Exclusive)
-		take(t, st, first)
-		var mu sync.Mutex
-		var order []int
-		for i := range 100 {
-			r := ask("x", driver.Exclusive)
-			go func() {
-				if _, err := st.Acquire(background, r); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				order = append(order, i)
-				mu.Unlock()
-				// Between a release and the next owner nobody gets in, however fast.
-				release(t, st, r)
-				if i < 99 {
-					refused(t, st, ask("x", driver.Exclusive))
-				}
-			}()
-			synctest.Wait()
+		holder := ask("x", driver.Exclusive)
+		take(t, st, holder)
+		var calls []*call
+		for i := range 50 {
+			calls = append(calls, queue(t, st, ask("x", driver.Exclusive, label(fmt.Sprint(i)))))
 		}
-		release(t, st, first)
-		synctest.Wait()
-		equal(t, "served", len(order), 100)
-		if !slices.IsSorted(order) {
-			t.Errorf("served in the order %v", order)
+		for i, next := range calls {
+			release(t, st, holder)
+			held := refused(t, st, ask("x", driver.Exclusive))
+			equal(t, "holder", held.Holders[0].Label, fmt.Sprint(i))
+			equal(t, "token", next.granted(t).Token, held.Holders[0].Token)
+			if i+1 < len(calls) {
+				calls[i+1].waits(t)
+			}
+			holder = next.r
 		}
 	})
 }

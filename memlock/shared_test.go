@@ -81,6 +81,7 @@ func TestEveryReaderHasItsOwnTTL(t *testing.T) {
 		take(t, st, ask("x", driver.Shared, lasting(20*time.Second), losing(long.lost)))
 		grant := take(t, st, ask("x", driver.Shared, lasting(3*time.Second), losing(renewed.lost)))
 		start := time.Now()
+		equal(t, "RetryIn", refused(t, st, ask("x", driver.Exclusive)).RetryIn, 2*time.Second) // when the first of them runs out
 		writer := queue(t, st, ask("x", driver.Exclusive))
 
 		time.Sleep(2 * time.Second)

@@ -161,7 +161,7 @@ func TestStressExpiry(t *testing.T) {
 func TestStressUndo(t *testing.T) {
 	st := memlock.New()
 	for range 2000 {
-		r := ask("x", driver.Exclusive, lasting(10*time.Millisecond))
+		r := ask("x", driver.Exclusive, lasting(time.Hour))
 		done := make(chan error)
 		go func() {
 			_, err := st.Acquire(background, r)

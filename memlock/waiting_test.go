@@ -121,6 +121,8 @@ func TestEveryCallIsTold(t *testing.T) {
 		one.Waiting, two.Waiting = a.tell, b.tell
 		queue(t, st, &one)
 		queue(t, st, &two)
+		_, p := a.last()
+		equal(t, "place of one that has come back", p.Place, 1)
 		time.Sleep(time.Second)
 		for _, d := range []*diary{&a, &b} {
 			n, p := d.last()
