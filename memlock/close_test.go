@@ -53,7 +53,7 @@ func TestCloseServesOthers(t *testing.T) {
 	})
 }
 
-// Close is not Release: holds stay until they run out, and can be released by another connection. Nothing is reported to the closed one.
+// Close is not Release: holds stay until they run out, and can be released by another connection. The closed one hears nothing.
 func TestCloseKeepsHolds(t *testing.T) {
 	bubble(t, func(t *testing.T, st *memlock.Store) {
 		other := st.Server().Connect()
