@@ -26,15 +26,15 @@ var formats = func() (all []string) {
 	return append(all, "%!", "%")
 }()
 
-// hides checks that v does not show secret, however it is printed and wherever it stands.
-func hides[T any](t *testing.T, secret string, v T) {
+// hides checks that v shows none of the secrets, however it is printed and wherever it stands.
+func hides[T any](t *testing.T, v T, secrets ...string) {
 	t.Helper()
 	nested := []any{
 		v, &v, []T{v}, [1]T{v}, map[string]T{"key": v}, exported[T]{v}, &exported[T]{v}, inside[T]{v}, &inside[T]{v}, []inside[T]{{v}},
 		inside[any]{v}, exported[inside[T]]{inside[T]{v}}, inside[*T]{&v}, inside[map[string]T]{map[string]T{"key": v}}, error(carrier[T]{v}),
 	}
 	for _, format := range formats {
-		needles := formsOf(secret, format)
+		needles := formsOf(format, secrets...)
 		for _, value := range nested {
 			for _, text := range []string{fmt.Sprintf(format, value), fmt.Errorf(format, value).Error()} {
 				for _, needle := range needles {
@@ -47,7 +47,7 @@ func hides[T any](t *testing.T, secret string, v T) {
 	}
 	for _, value := range nested[:7] {
 		for name, text := range marshalled(value) {
-			for _, needle := range formsOf(secret, "%v") {
+			for _, needle := range formsOf("%v", secrets...) {
 				if strings.Contains(text, needle) {
 					t.Errorf("%s of a %T shows it: %s", name, value, text)
 				}
@@ -61,17 +61,22 @@ type carrier[T any] struct{ V T }
 
 func (c carrier[T]) Error() string { return fmt.Sprintf("carrier of %v", c.V) }
 
-// formsOf is how secret, or the bytes of it, would look with that format.
-func formsOf(secret, format string) []string {
-	forms := []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret)}
-	var parts []string
-	for _, c := range []byte(secret) {
-		parts = append(parts, fmt.Sprintf(format, c))
+// formsOf is how the secrets, or the bytes of them, would look with that format.
+func formsOf(format string, secrets ...string) (forms []string) {
+	for _, secret := range secrets {
+		forms = append(forms, secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret))
+		for _, format := range []string{"%v", format} { // a verb that fmt refuses shows the bytes as %v does
+			if strings.ContainsAny(format, "T!") || format == "%" {
+				continue // shows no bytes
+			}
+			var parts []string
+			for _, c := range []byte(secret) {
+				parts = append(parts, fmt.Sprintf(format, c))
+			}
+			forms = append(forms, strings.Join(parts, " "), strings.Join(parts, ", "))
+		}
 	}
-	if strings.ContainsAny(format, "Tw!") || format == "%" {
-		return forms
-	}
-	return append(forms, strings.Join(parts, " "), strings.Join(parts, ", "))
+	return forms
 }
 
 func marshalled(value any) map[string]string {
@@ -96,7 +101,7 @@ func TestHidesFindsWhatIsShown(t *testing.T) {
 	for _, format := range []string{"%v", "%+v", "%#v", "%q", "%x", "%X", "%d", "%s", "%o", "%b", "%U", "%c", "% 60d"} {
 		for _, shown := range []any{canary, inside[string]{canary}, []byte(canary), inside[[]byte]{[]byte(canary)}, inside[[13]byte]{[13]byte([]byte(canary))}} {
 			text, found := fmt.Sprintf(format, shown), false
-			for _, needle := range formsOf(canary, format) {
+			for _, needle := range formsOf(format, canary) {
 				found = found || strings.Contains(text, needle)
 			}
 			if !found {
@@ -113,7 +118,7 @@ func TestHidesFindsWhatIsShown(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	secret := NewSecret(canary)
-	hides(t, canary, secret)
+	hides(t, secret, canary)
 	if got := secret.Reveal(); got != canary {
 		t.Errorf("Reveal returns %q", got)
 	}

@@ -1,0 +1,140 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A store that ignores case, and allows keys of 100 bytes.
+func ExampleEncoding() {
+	keys := driver.Encoding{
+		Safe:   func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' },
+		Escape: '_',
+		Max:    100,
+	}
+	for _, name := range []string{"orders-42", "orders/42", "Orders", "under_score"} {
+		key := keys.Encode(name)
+		back, ok := keys.Decode(key)
+		fmt.Println(key, back, ok)
+	}
+
+	long := keys.Encode(fmt.Sprintf("%0200d", 1)) // keep the name beside such a key, and check it
+	fmt.Println(long[:12]+"…", len(long), keys.Hashed(long))
+	// Output:
+	// orders-42 orders-42 true
+	// orders_2f42 orders/42 true
+	// _4frders Orders true
+	// under_5fscore under_score true
+	// _x356fa3350f… 66 true
+}
+
+func ExampleCheckName() {
+	fmt.Println(driver.CheckName("orders/42"))
+	fmt.Println(driver.CheckName("orders\n"))
+	// Output:
+	// <nil>
+	// not a lock name: control character U+000A at byte 6; encode or remove it
+}
+
+func ExampleParseURL() {
+	u, err := driver.ParseURL("redis://app:s3cret@10.0.0.1:6379,10.0.0.2:6379/0?prefix=locks&timeout=500ms")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	timeout, _ := u.Duration("timeout", time.Second)
+	fmt.Println(u)
+	fmt.Println(u.User, u.Password, u.Hosts, u.Path, timeout)
+	fmt.Println(u.Check("timeout", "tls"))
+
+	_, err = driver.ParseURL("redis://app:s3/cret@10.0.0.1")
+	fmt.Println(err)
+	// Output:
+	// redis://app:***@10.0.0.1:6379,10.0.0.2:6379/0
+	// app [secret] [10.0.0.1:6379 10.0.0.2:6379] /0 500ms
+	// not a usable store URL (redis://…): parameter "prefix": is not known; known are: timeout, tls
+	// not a usable store URL (redis://…): a character of the password, or an @ or # elsewhere, is not percent-encoded; write %2F for /, %3F for ?, %23 for #, %40 for @
+}
+
+// The Acquire of a store that cannot tell its waiters when it is their turn.
+func ExamplePoll() {
+	busy := 2 // the store's answers, for this example
+	try := func(ctx context.Context) (*driver.Grant, error) {
+		if busy--; busy >= 0 {
+			return nil, &driver.Held{Holders: []driver.Holder{{Label: "web-1:4711", Token: 6}}}
+		}
+		return &driver.Grant{Token: 7}, nil
+	}
+
+	r := &driver.Request{Waiting: func(p driver.Progress) { fmt.Println("waiting for", p.Holders[0].Label) }}
+	grant, err := driver.Poll(context.Background(), r, driver.Backoff{Max: 10 * time.Millisecond}, try)
+	fmt.Println(grant.Token, err)
+	// Output:
+	// waiting for web-1:4711
+	// 7 <nil>
+}
+
+func ExampleBackoff() {
+	b := driver.Backoff{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond}
+	b.Rand = func() float64 { return 0.5 } // for this example; leave it nil
+	for range 5 {
+		fmt.Println(b.Next())
+	}
+	b.Reset()
+	fmt.Println("anew:", b.Next())
+	// Output:
+	// 7.5ms
+	// 11.25ms
+	// 16.875ms
+	// 25.3125ms
+	// 30ms
+	// anew: 7.5ms
+}
+
+func ExampleAnswered() {
+	taken := &driver.Held{RetryIn: 3 * time.Second}
+	fmt.Println(driver.Answered(fmt.Errorf("node 1: %w", taken)))
+	fmt.Println(driver.Answered(errors.New("connection reset")))
+	fmt.Println(driver.Answered(errors.Join(taken, context.DeadlineExceeded)))
+	// Output:
+	// true
+	// false
+	// false
+}
+
+func ExampleAttempts() {
+	ids := driver.NewAttempts()
+	id := ids.Next()
+	fmt.Println(id, len(id.Reveal()))
+
+	again, err := driver.ParseAttempt(id.Reveal())
+	fmt.Println(again == id, err)
+	// Output:
+	// [secret] 48
+	// true <nil>
+}
+
+func ExampleSecret() {
+	type config struct {
+		Host     string
+		Password driver.Secret
+	}
+	fmt.Printf("%+v\n", config{"10.0.0.1", driver.NewSecret("s3cret")})
+	// Output: {Host:10.0.0.1 Password:[secret]}
+}
+
+// A deadline that a suspended machine does not sleep through.
+func ExampleBoot() {
+	clock := driver.Boot()
+	rang := make(chan bool)
+	clock.At(clock.Now().Add(time.Millisecond), func() { close(rang) })
+	stop := clock.At(clock.Now().Add(time.Hour), func() { fmt.Println("an hour later") })
+
+	<-rang
+	fmt.Println("rang; the other was stopped:", stop())
+	// Output: rang; the other was stopped: true
+}
