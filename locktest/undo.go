@@ -197,14 +197,14 @@ func unansweredLockIsUndone(t *trial) {
 	others := t.locks()
 	warm := t.lock(locks, t.name("warm"))
 	t.unlock(warm)
-	for i, fault := range []struct{ break_, heal func() }{
+	for i, fault := range []struct{ begin, heal func() }{
 		{faults.HoldReplies, faults.Cut},
 		{faults.HoldReplies, faults.Resume},
 		{faults.HoldRequests, faults.Strand},
 		{faults.HoldRequests, faults.Resume},
 	} {
 		name := t.name("lock %d", i)
-		fault.break_()
+		fault.begin()
 		ctx, cancel := context.WithTimeout(t.ctx, glimpse)
 		gaveUp := t.locking(ctx, locks, name)
 		in(t, "the return of a Lock whose context has ended, without an answer", gaveUp.done)

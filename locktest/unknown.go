@@ -58,11 +58,15 @@ func healedInTime(t *trial) {
 	if t.guarantees.Session > 0 {
 		ttl = t.guarantees.Session
 	}
-	for _, hold := range []func(Faults){Faults.HoldReplies, Faults.HoldRequests} {
-		hold(faults)
+	for _, fault := range []struct{ begin, heal func() }{
+		{faults.HoldReplies, faults.Resume}, // the answer comes late
+		{faults.HoldReplies, faults.Cut},    // the answer is lost, and the connection with it
+		{faults.HoldRequests, faults.Cut},
+	} {
+		fault.begin()
 		latest := clock.Now().Add(ttl - driver.Margin(ttl))
 		driver.Sleep(ctx, ttl*2/5) // a renewal has been sent, and is not answered
-		faults.Resume()
+		fault.heal()
 		t.until("a confirmed renewal after the link has healed", func() bool {
 			if err := mine.Err(); err != nil {
 				t.Fatalf("the hold was lost, although the link healed after two fifths of its TTL: %v", err)
