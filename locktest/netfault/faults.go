@@ -57,12 +57,12 @@ func (p *Proxy) HoldReplies() { p.change(Replies, func(f *faults) { f.hold = tru
 // Resume lets everything through that was held, in order, and holds nothing any more, in either direction.
 func (p *Proxy) Resume() { p.change(Both, func(f *faults) { f.hold = false }) }
 
-// Blackhole throws away what is sent, what is still held or delayed, and the ends of connections: neither side notices anything but
-// silence. Only Heal lifts it.
+// Blackhole throws away what is sent, what is still held or delayed, and the ends of connections: neither side notices anything
+// but silence. Only Heal lifts it.
 func (p *Proxy) Blackhole(d Direction) { p.change(d, func(f *faults) { f.drop = true }) }
 
-// Delay makes every piece that arrives wait for least, and a random part of jitter, before it goes on; a piece never overtakes the one
-// before it. Equal seeds give the n-th piece of the m-th connection equal delays. Zeros lift it for what arrives later.
+// Delay makes every piece that arrives wait for least, and a random part of jitter, before it goes on; a piece never overtakes
+// the one before it. Equal seeds give the n-th piece of the m-th connection equal delays. Zeros lift it for what arrives later.
 func (p *Proxy) Delay(d Direction, least, jitter time.Duration, seed uint64) {
 	p.change(d, func(f *faults) { f.least, f.jitter, f.seed = least, jitter, seed })
 }
@@ -78,8 +78,8 @@ func (p *Proxy) ResetAfter(d Direction, n int) {
 	}
 }
 
-// HalfClose ends one direction of every open connection: its receiver sees the end of the stream, behind what was sent so far; its
-// sender notices nothing, and what it sends is thrown away. The other direction still works.
+// HalfClose ends one direction of every open connection: its receiver sees the end of the stream, behind what was sent so far;
+// its sender notices nothing, and what it sends is thrown away. The other direction still works.
 func (p *Proxy) HalfClose(d Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +90,8 @@ func (p *Proxy) HalfClose(d Direction) {
 	}
 }
 
-// Cut resets every connection, on both sides, before it returns. What was held is dropped. Faults stay as they are, and new connections
-// are accepted.
+// Cut resets every connection, on both sides, before it returns. What was held is dropped. Faults stay as they are, and new
+// connections are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Strand resets the client's side of every connection before it returns. To the server they stay open: what the proxy had read from a
-// client and holds goes on at Resume, then the connection ends; replies to it are lost. New connections are not held.
+// Strand resets the client's side of every connection before it returns. To the server they stay open: what the proxy had read
+// from a client and holds goes on at Resume, then the connection ends; replies to it are lost. New connections are not held.
 func (p *Proxy) Strand() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +125,8 @@ func (p *Proxy) setRefuse(refuse bool) {
 	p.refuse = refuse
 }
 
-// Heal makes everything normal: nothing is refused, held, delayed or thrown away any more, and ResetAfter is disarmed. What was held or
-// delayed goes on at once; a connection that has lost something is reset.
+// Heal makes everything normal: nothing is refused, held, delayed or thrown away any more, and ResetAfter is disarmed. What was
+// held or delayed goes on at once; a connection that has lost something is reset.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +142,8 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// AwaitHeld waits until at least n bytes are kept back in that direction, over all connections, or until ctx ends: so that a test knows
-// that the fault has caught what it was meant for.
+// AwaitHeld waits until at least n bytes are kept back in that direction, over all connections, or until ctx ends: so that a test
+// knows that the fault has caught what it was meant for.
 func (p *Proxy) AwaitHeld(ctx context.Context, d Direction, n int) error {
 	for {
 		p.mu.Lock()

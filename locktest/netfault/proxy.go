@@ -32,8 +32,8 @@ type Proxy struct {
 // dialTimeout bounds the connection to the target: on one machine it is made at once, or never.
 const dialTimeout = 10 * time.Second
 
-// New starts a proxy on a free port of the loopback interface. The target is "host:port", or "unix:" and the path of a socket; it need
-// not be there yet: a connection that cannot be passed on is reset.
+// New starts a proxy on a free port of the loopback interface. The target is "host:port", or "unix:" and the path of a socket; it
+// need not be there yet: a connection that cannot be passed on is reset.
 func New(target string) (*Proxy, error) {
 	network, address := "tcp", target
 	if path, ok := strings.CutPrefix(target, "unix:"); ok {

@@ -12,8 +12,8 @@ import (
 	"holdfast.dev/locktest/netfault"
 )
 
-// Rules 1, 2 and 6: whatever the faults, a client receives a beginning of what it sent, unchanged; after Heal everything works; and
-// nothing is left after Close (start checks it).
+// Rules 1, 2 and 6: whatever the faults, a client receives a beginning of what it sent, unchanged; after Heal everything works;
+// and nothing is left after Close (start checks it).
 func TestStorm(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -47,7 +47,8 @@ func (p *peer) release(c *call) *reply {
 	return &reply{Err: fail(err)}
 }
 
-// renew renews the lease of an attempt's grant. Nothing is known of it: it was released, or granted by a server that has died since.
+// renew renews the lease of an attempt's grant. A lease that is not known is gone: its hold was released, or granted by a server
+// that has died since.
 func (p *peer) renew(c *call) *reply {
 	entry, _ := p.leases.Load(c.Request.key())
 	lease, ok := entry.(driver.Lease)

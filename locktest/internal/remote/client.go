@@ -27,8 +27,8 @@ func newClient(addr string, lost func(key, error)) *client {
 	return c
 }
 
-// do sends a call and waits for its answer, which it returns with the error in it. Every other error is an unknown outcome: the call is
-// never sent a second time.
+// do sends a call and waits for its answer, which it returns with the error in it. Every other error is an unknown outcome: the
+// call is never sent a second time.
 func (c *client) do(ctx context.Context, what *call, progress func(driver.Progress)) (*reply, error) {
 	conn, err := c.connect(ctx)
 	if err != nil {

@@ -29,8 +29,8 @@ func init() {
 // refused is the text of a *driver.Refused: the error in that is of a type that only the store knows.
 type refused string
 
-// fail packs err; nil stays nil. Where a context has ended only the text crosses: it was not the client's context, and whatever else the
-// error is, it is no answer.
+// fail packs err; nil stays nil. Where a context has ended only the text crosses: it was not the client's context, and whatever
+// else the error is, it is no answer.
 func fail(err error) *failure {
 	if err == nil {
 		return nil

@@ -93,7 +93,7 @@ func TestLateRequest(t *testing.T) {
 	}
 }
 
-// The same request, not undone: it holds, and can be undone later; it was carried out though its connection ended right behind it.
+// The same request, not undone: it holds, and can be undone later; it was carried out though its connection ended behind it.
 func TestLateRequestThatNobodyUndid(t *testing.T) {
 	store := newWatched()
 	addr, _ := serve(t, store)

@@ -10,8 +10,8 @@ import (
 	"holdfast.dev/driver"
 )
 
-// Serve serves store to whoever connects to l, until l is closed: then it ends all connections and returns nil when nothing of it runs
-// any more. It does not close the store.
+// Serve serves store to whoever connects to l, until l is closed: then it ends all connections and returns nil when nothing of it
+// runs any more. It does not close the store.
 func Serve(l net.Listener, store driver.Store) error {
 	s := &server{store: store}
 	var work sync.WaitGroup

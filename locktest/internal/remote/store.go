@@ -88,8 +88,8 @@ type lease struct {
 	key
 }
 
-// Renew asks the server for ttl from now on: the client's rule 4. It counts from a later moment than the call, so it holds for at least
-// what it says.
+// Renew asks the server for ttl from now on: the client's rule 4. It counts from a later moment than the call, so it holds for at
+// least what it says.
 func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, error) {
 	what := request{Name: l.Name, Attempt: l.Attempt, Mode: l.Mode, TTL: ttl}
 	answer, err := l.s.client.do(ctx, &call{Op: opRenew, Request: what}, nil)

@@ -33,7 +33,8 @@ func TestErrorsCross(t *testing.T) {
 	if err := cross(t, nil); err != nil {
 		t.Errorf("nil became %v", err)
 	}
-	held := &driver.Held{Holders: []driver.Holder{{Label: "a", Token: 1<<64 - 1, Mode: driver.Shared, Left: driver.Forever}}, RetryIn: time.Second}
+	holder := driver.Holder{Label: "a", Token: 1<<64 - 1, Mode: driver.Shared, Left: driver.Forever}
+	held := &driver.Held{Holders: []driver.Holder{holder}, RetryIn: time.Second}
 	everything := append([]error{
 		held, &driver.Held{}, &driver.Guarded{Left: time.Minute}, &driver.Guarded{}, &driver.Broken{By: "b", Now: true}, &driver.Broken{},
 		&driver.LimitError{N: 1, Want: 2, Have: 3}, &driver.Refused{Err: errors.New("read-only")}, errors.New("disk on fire"),
