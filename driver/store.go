@@ -14,12 +14,13 @@ type Store interface {
 	//
 	//  A1. Idempotent by r.Attempt: repeated for an attempt that waits or holds, it goes on with that one: the same place in the
 	//      queue, the same token, its TTL begun anew. The core repeats it, with back-off, after an unknown answer for as long as
-	//      ctx lives; two calls for one attempt may also overlap.
+	//      ctx lives; two calls for one attempt may also overlap. An attempt that comes back with another mode or N is ErrRequest;
+	//      one whose hold was broken keeps it as it is, not renewed.
 	//  A2. Two attempts are two owners, also on one connection, session or lease.
 	//  A3. An error is an answer ([Answered]: the attempt neither waits nor holds, nothing is to be undone) or unknown: the
 	//      core then repeats, or calls Release.
 	//  A4. When ctx ends it returns at once, with an error that carries ctx.Err() and, if known, *[Held], and cleans nothing
-	//      up; a grant already in hand is returned.
+	//      up; a grant already in hand is returned, also one that has run out meanwhile: its Asked and TTL tell.
 	//  A5. With r.NoWait it never waits for another holder: *[Held] or *[Guarded], and nothing is queued.
 	//  A6. The waiting that it does is cheap: no goroutine, connection or query per second for each waiter, where the store can.
 	//  A7. A mode or a Keep that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused before
@@ -31,8 +32,9 @@ type Store interface {
 	//
 	//  R1. It needs no Grant, may run beside an Acquire of the same attempt (which then answers ErrGone), and never gets the
 	//      caller's context.
-	//  R2. An Acquire still on its way may not hold for longer than r.TTL afterwards (a tombstone, or its TTL); a store without
-	//      TTLs ends the session or connection which that request went out on.
+	//  R2. An Acquire still on its way, the first or a repetition, may not hold for longer than r.TTL after it arrives (a
+	//      tombstone, or its TTL); a store without TTLs ends the session or connection which that request went out on. Where
+	//      Release finds nothing a tombstone is worth having: the lock is then not taken for nobody, not even for a TTL.
 	//  R3. It frees nothing but r's own attempt.
 	//  R4. A hold that was granted with Keep stays taken, by nobody, until its time is over, if r.Keep is set; if r.Keep is zero
 	//      the attempt is undone as though it had never been granted: nobody ran under it.
@@ -98,7 +100,7 @@ type Request struct {
 	Reserve uint32
 
 	// Waiting, if not nil, is told once when the attempt begins to wait, and again whenever the driver learns more, about once
-	// a second. It never blocks.
+	// a second. It never blocks, and is not called any more once Acquire has returned.
 	Waiting func(Progress)
 
 	// Lost, if not nil, is called at most once, perhaps before Acquire returns, when the driver learns by itself that the hold
@@ -140,7 +142,7 @@ type Progress struct {
 type Grant struct {
 	// Token is greater than that of every earlier grant of the name, as far as Guarantees.Fencing says. Shared grants that
 	// overlap share one, the generation, which is greater than that of every earlier writer and less than that of every later
-	// one. Token+1 … Token+Spare belong to this grant too, and are never granted to anybody else.
+	// one; a generation that was broken gets no further readers. Token+1 … Token+Spare belong to this grant too, and are never granted to anybody else.
 	Token, Spare uint64
 
 	// Asked is the store's Clock just before the request that was granted went out; after a push, the last moment at which the
