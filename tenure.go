@@ -104,6 +104,9 @@ func (t *tenure) watch() {
 func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 	var after aftermath
 	gone := errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrSession)
+	if why == ReasonTaken && !now.Before(t.end()) {
+		why = t.foreseen() // the store's clock was faster than our own alarm: nobody took anything
+	}
 	if t.lost == nil {
 		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: why, Err: err}
 		for _, h := range t.holds {

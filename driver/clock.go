@@ -47,7 +47,8 @@ type Clock interface {
 
 	// At calls f once, at t or as soon as possible after it, also on waking from a suspend that covered t; never for Never. stop
 	// reports whether it kept f from being called: false if f runs or has run, and from the second time on. f runs on a
-	// goroutine that others wait for: it never blocks.
+	// goroutine that others wait for: it never blocks. At returns before f is called, and no mutex of the clock's is held while
+	// f runs: whoever calls At may hold one that f takes.
 	At(t Instant, f func()) (stop func() bool)
 }
 

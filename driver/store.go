@@ -19,7 +19,8 @@ type Store interface {
 	//  A2. Two attempts are two owners, also on one connection, session or lease.
 	//  A3. An error is an answer ([Answered]: the attempt neither waits nor holds, nothing is to be undone) or unknown: the
 	//      core then repeats, or calls Release.
-	//  A4. When ctx ends it returns at once, with an error that carries ctx.Err() and, if known, *[Held], and cleans nothing
+	//  A4. When ctx ends it returns at once, with an error that carries ctx.Err() (else it would count as an answer) and, if
+	//      known, *[Held], and cleans nothing
 	//      up; a grant already in hand is returned, also one that has run out meanwhile: its Asked and TTL tell.
 	//  A5. With r.NoWait it never waits for another holder: *[Held] or *[Guarded], and nothing is queued.
 	//  A6. The waiting that it does is cheap: no goroutine, connection or query per second for each waiter, where the store can.
@@ -99,7 +100,7 @@ type Request struct {
 	// Reserve, only with Guarantees.Reserve, is how many further tokens are wished for. See Grant.Spare.
 	Reserve uint32
 
-	// Waiting, if not nil, is told once when the attempt begins to wait, and again whenever the driver learns more, about once
+	// Waiting, if not nil, is told once when a call of Acquire begins to wait, and again whenever the driver learns more, about once
 	// a second. It never blocks, and is not called any more once Acquire has returned.
 	Waiting func(Progress)
 
@@ -146,7 +147,8 @@ type Grant struct {
 	Token, Spare uint64
 
 	// Asked is the store's Clock just before the request that was granted went out; after a push, the last moment at which the
-	// driver knew that it did not hold. Validity is counted from it: never from the answer, which can be old.
+	// driver knew that it did not hold; of a driver that confirms, the clock just before the confirming request. Validity is
+	// counted from it: never from the answer, which can be old.
 	Asked Instant
 
 	// TTL is how long from Asked the store keeps the hold if nobody renews it: never more than it really does.
