@@ -140,7 +140,11 @@ func (t *trial) lostFor(hold *holdfast.Hold, ctx context.Context, reasons ...hol
 	t.Fatalf("the hold was lost for reason %q (%v); it is %q", lost.Reason, lost, reasons)
 }
 
-// over ends the case if a hold is believed although another has been granted, just now.
+// ranOut are the reasons of a hold that was not renewed in time. On a busy machine the store may tell of its end a moment before the
+// client's own alarm rings: then it is taken.
+var ranOut = []holdfast.Reason{holdfast.ReasonExpired, holdfast.ReasonSession, holdfast.ReasonTaken}
+
+// notBelieved ends the case if a hold is believed although another has been granted, just now.
 func (t *trial) notBelieved(hold *holdfast.Hold) {
 	t.Helper()
 	if left := hold.Left(); left > 0 {

@@ -39,7 +39,7 @@ func cutOffHolderLoses(t *trial) {
 		hold(faults)
 		theirs := t.lock(others, name)
 		t.notBelieved(mine)
-		t.lostFor(mine, ctx, holdfast.ReasonExpired, holdfast.ReasonSession)
+		t.lostFor(mine, ctx, ranOut...)
 		faults.Resume()
 		t.heldByOther(t.locks(), name) // whatever the cut off one had sent does no harm
 		if mine.Token() != 0 && theirs.Token() <= mine.Token() {

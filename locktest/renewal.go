@@ -76,7 +76,7 @@ func fixedEnds(t *trial) {
 	ctx := hold.Context(t.ctx)
 	next := t.locking(t.ctx, theirs, name).granted()
 	t.notBelieved(hold)
-	t.lostFor(hold, ctx, holdfast.ReasonExpired)
+	t.lostFor(hold, ctx, ranOut...)
 	if err := hold.Unlock(); !errors.Is(err, holdfast.ErrLost) {
 		t.Errorf("Unlock of a hold that has run out: %v; it must be ErrLost", err)
 	}

@@ -24,7 +24,7 @@ func unknownMovesNothing(t *trial) {
 		ctx := mine.Context(t.ctx)
 		hold(faults)
 		t.neverBeyond(mine, ctx, clock)
-		t.lostFor(mine, ctx, holdfast.ReasonExpired, holdfast.ReasonSession)
+		t.lostFor(mine, ctx, ranOut...)
 		faults.Cut()
 	}
 }
