@@ -20,8 +20,8 @@ type Store interface {
 	//  A3. An error is an answer ([Answered]: the attempt neither waits nor holds, nothing is to be undone) or unknown: the
 	//      core then repeats, or calls Release.
 	//  A4. When ctx ends it returns at once, with an error that carries ctx.Err() (else it would count as an answer) and, if
-	//      known, *[Held], and cleans nothing
-	//      up; a grant already in hand is returned, also one that has run out meanwhile: its Asked and TTL tell.
+	//      known, *[Held], and cleans nothing up; a grant already in hand is returned, also one that has run out meanwhile: its
+	//      Asked and TTL tell.
 	//  A5. With r.NoWait it never waits for another holder: *[Held] or *[Guarded], and nothing is queued.
 	//  A6. The waiting that it does is cheap: no goroutine, connection or query per second for each waiter, where the store can.
 	//  A7. A mode or a Keep that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused before
@@ -33,9 +33,9 @@ type Store interface {
 	//
 	//  R1. It needs no Grant, may run beside an Acquire of the same attempt (which then answers ErrGone), and never gets the
 	//      caller's context.
-	//  R2. An Acquire still on its way, the first or a repetition, may not hold for longer than r.TTL after it arrives (a
-	//      tombstone, or its TTL); a store without TTLs ends the session or connection which that request went out on. Where
-	//      Release finds nothing a tombstone is worth having: the lock is then not taken for nobody, not even for a TTL.
+	//  R2. An Acquire still on its way, the first or a repetition, may then not hold for longer than r.TTL (a tombstone, or its
+	//      TTL); a store without TTLs ends the session or connection which that request went out on. Where Release finds
+	//      nothing a tombstone is worth having: the lock is then not taken by nobody, not even for a TTL.
 	//  R3. It frees nothing but r's own attempt.
 	//  R4. A hold that was granted with Keep stays taken, by nobody, until its time is over, if r.Keep is set; if r.Keep is zero
 	//      the attempt is undone as though it had never been granted: nobody ran under it.
