@@ -14,6 +14,7 @@ var maySleep = map[string]string{
 	"locktest/exclusion.go:yield":                                                "makes room for others to break in while the lock is held; nothing waits for it",
 	"locktest/internal/remote/confirm_test.go:TestContextEndsWhileConfirming":    "a wait over a real connection has to become long; longer does no harm",
 	"locktest/internal/remote/confirm_test.go:TestGrantAfterLongWaitIsConfirmed": "a wait over a real connection has to become long; longer does no harm",
+	"locktest/internal/remote/confirm_test.go:TestSlowAnswerIsNotAskedForAgain":  "an answer over a real connection has to become slow; slower does no harm",
 	"locktest/netfault/storm_test.go:TestStorm":                                  "the pace of random faults on real connections; nothing is asserted about it",
 	"locktest/renewal.go:manyAreRenewed":                                         "a real store's TTL has to pass; a longer sleep does no harm",
 	"locktest/renewal.go:renewedOverManyTTLs":                                    "a real store's TTLs have to pass; longer sleeps do no harm",
