@@ -137,6 +137,16 @@ func TestURLHidesItsSecretsInEveryVerb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%q", "%x", "%d", "%s"} {
+		for _, value := range []any{u, *u} {
+			if got, want := fmt.Sprintf(format, value), "redis://user:***@host/0"; got != want {
+				t.Errorf("%s of a %T prints %s, want %s", format, value, got, want)
+			}
+		}
+	}
+	if got, err := json.Marshal(exported[URL]{*u}); string(got) != `{"V":"redis://user:***@host/0"}` || err != nil {
+		t.Errorf("json: %s, %v", got, err)
+	}
 	hides(t, u, canary, strings.ToLower(canary))
 	hides(t, *u, canary, strings.ToLower(canary))
 	_, err = ParseURL("redis://user:" + canary + "@host:port")

@@ -85,6 +85,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"redis://h h":                 "space",
 		"redis://h\n":                 "control",
 		"redis://h/\u0085":            "control",
+		"redis://h/\x7f":              "control",
 		"redis://h/\u2028":            "space",
 		"redis://h/\xff":              "UTF-8",
 		"redis://u:p@q@h":             "password",
