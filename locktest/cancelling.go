@@ -44,7 +44,7 @@ func cancelReturns(t *trial) {
 			}
 		}
 	}
-	b.releaseError(w.r)
+	b.undo(w.r)
 	a.release(holder)
 }
 
@@ -56,7 +56,7 @@ func releasedWaiterLeavesNothing(t *trial) {
 	left := b.queue(t.ask(name))
 	next := c.queue(t.ask(name))
 	left.cancelled()
-	b.release(left.r) // it still waited: Acquire cleans nothing up
+	b.undo(left.r) // where the store has a queue, it still waits: Acquire cleans nothing up
 	t.sees(a, name, 1, 1)
 	a.release(holder)
 	next.granted() // long before a TTL is over
@@ -73,7 +73,7 @@ func lastWaiterLeavesNothing(t *trial) {
 	a.grant(holder)
 	left := b.queue(t.ask(name))
 	left.cancelled()
-	b.release(left.r)
+	b.undo(left.r)
 	t.sees(a, name, 1, 0)
 	a.release(holder)
 	b.free(t.ask(name))
@@ -91,7 +91,7 @@ func leavingTheMiddle(t *trial) {
 		w := []*client{a, b}[i%2].queue(r)
 		if i%2 == 1 {
 			w.cancelled()
-			w.c.release(w.r)
+			w.c.undo(w.r)
 			continue
 		}
 		waiting[w] = true
@@ -123,7 +123,7 @@ func deadContext(t *trial) {
 	if !errors.Is(err, context.Canceled) || driver.Answered(err) {
 		t.Errorf("Acquire with a context that has ended: %v; the error must carry ctx.Err()", err)
 	}
-	b.releaseError(r)
+	b.undo(r)
 	a.release(holder)
 	b.free(t.ask(name))
 }

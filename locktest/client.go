@@ -129,6 +129,15 @@ func (c *client) gone(r *driver.Request) {
 	}
 }
 
+// undo releases r, of which it is not known whether it holds, waits, or is gone. Afterwards it is.
+func (c *client) undo(r *driver.Request) {
+	c.t.Helper()
+	if err := c.releaseError(r); err != nil && !errors.Is(err, driver.ErrGone) {
+		c.t.Fatalf("Release of %s: %v; the answer must be nil or ErrGone", what(r), err)
+	}
+	c.gone(r)
+}
+
 // tidy undoes r at the end of the case, whatever became of it, so that nothing stays behind in the store.
 func (c *client) tidy(r *driver.Request) {
 	undone := *r

@@ -92,4 +92,18 @@ var faults = []fault{
 		wrong: "answer, err := l.s.client.do(ctx, &call{Op: opRenew, Request: what}, nil); if err != nil && !driver.Answered(err) { return ttl, nil }",
 		fails: "unknown/renewal", rule: "T3, L3",
 	},
+	{
+		name: "grants what it denies", what: "a mode that Guarantees denies is granted all the same, as though it were another",
+		in: overWires, test: "TestBare", file: "locktest/poll_test.go",
+		line:  "if r.Mode != driver.Exclusive || r.Keep > 0 || r.Reserve > 0 {",
+		wrong: "if r.Keep > 0 || r.Reserve > 0 {",
+		fails: "denied/shared", rule: "A7: a mode that Guarantees denies",
+	},
+	{
+		name: "believes an old message", what: "a grant counts from the moment at which its message arrives",
+		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
+		line:  "if g.Waited && s.clock.Now().Sub(asked) > g.TTL/10 {",
+		wrong: "if asked = s.clock.Now(); false {",
+		fails: "waking/old", rule: "T6",
+	},
 }

@@ -97,10 +97,7 @@ func lostAnswerIsUndone(t *trial) {
 		lostAnswer(t, linked, faults, direct, r)
 		next := direct.queue(t.ask(name))
 		heal()
-		if err := linked.releaseError(r); err != nil && !errors.Is(err, driver.ErrGone) {
-			t.Fatalf("Release of an attempt whose answer was lost: %v; the answer must be nil or ErrGone", err)
-		}
-		linked.gone(r)
+		linked.undo(r)
 		next.granted() // long before the TTL is over
 		direct.release(next.r)
 	}
@@ -120,9 +117,7 @@ func lateAcquireDoesNotStay(t *trial) {
 	driver.Sleep(t.ctx, glimpse)
 	asking.cancelled()
 	faults.Strand() // the client connects again; its request is still on its way
-	if err := linked.releaseError(r); err != nil && !errors.Is(err, driver.ErrGone) {
-		t.Fatalf("Release of an attempt that is still on its way: %v; the answer must be nil or ErrGone", err)
-	}
+	linked.undo(r)
 	faults.Resume()
 	// The request arrives now, and may hold for its TTL. Then it is neither a holder nor a waiter who comes back later.
 	direct.pass(direct.Clock().Now(), t.ttl)
@@ -174,8 +169,7 @@ func undoneReader(t *trial) {
 	lostAnswer(t, linked, faults, direct, r)
 	writer := direct.queue(t.ask(name))
 	faults.Cut()
-	linked.releaseError(r)
-	linked.gone(r)
+	linked.undo(r)
 	writer.granted()
 	direct.release(writer.r)
 }
@@ -187,8 +181,7 @@ func undonePermits(t *trial) {
 	r := t.askPermits(name, 2, 3)
 	lostAnswer(t, linked, faults, direct, r)
 	faults.Cut()
-	linked.releaseError(r)
-	linked.gone(r)
+	linked.undo(r)
 	direct.free(t.askPermits(name, 3, 3))
 }
 

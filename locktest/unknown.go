@@ -32,7 +32,7 @@ func unknownMovesNothing(t *trial) {
 // neverBeyond watches a hold whose renewals are answered no more from now on, until its context ends.
 func (t *trial) neverBeyond(hold *holdfast.Hold, ctx context.Context, clock driver.Clock) {
 	t.Helper()
-	ttl := max(t.steadyTTL(), t.guarantees.Session)
+	ttl := t.actualTTL(t.steadyTTL())
 	latest := clock.Now().Add(ttl - driver.Margin(ttl)) // every confirmed renewal was asked for before now
 	for ctx.Err() == nil {
 		now := clock.Now() // before Left, so that a pause between the two does no harm
@@ -52,12 +52,9 @@ func healedInTime(t *trial) {
 	clock := t.open().Clock()
 	locks, faults := t.linkedLocks()
 	others := t.locks()
-	ttl := 4 * t.steadyTTL()
-	mine := t.lock(locks, name, holdfast.TTL(ttl))
+	mine := t.lock(locks, name, holdfast.TTL(4*t.steadyTTL()))
 	ctx := mine.Context(t.ctx)
-	if t.guarantees.Session > 0 {
-		ttl = t.guarantees.Session
-	}
+	ttl := t.actualTTL(4 * t.steadyTTL())
 	for _, fault := range []struct{ begin, heal func() }{
 		{faults.HoldReplies, faults.Resume}, // the answer comes late
 		{faults.HoldReplies, faults.Cut},    // the answer is lost, and the connection with it

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"fmt"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -13,6 +14,8 @@ var waking = topic{"waking", []casus{
 		"A: one release serves one waiter"},
 	{"names", 0, othersSleepOn,
 		"A: a release of one lock wakes nobody who waits for another"},
+	{"old", ownTTL, oldPushIsNotBelieved,
+		"T6: a grant whose message was on its way for longer than its TTL is not believed"},
 	{"cancelled", 0, leaverDoesNotKeepTheTurn,
 		"A: a hand-over that meets a waiter who leaves goes on to the next"},
 }}
@@ -121,9 +124,37 @@ func leaverDoesNotKeepTheTurn(t *trial) {
 		go leaver.cancel()
 		a.release(holder)
 		in(t, "the return of an Acquire whose context has ended, or whose turn it was", leaver.done)
-		b.releaseError(leaver.r) // it waits or holds, or has been passed over
-		b.gone(leaver.r)
+		b.undo(leaver.r) // it waits or holds, or has been passed over
 		next.granted()
 		a.release(next.r)
 	}
+}
+
+func oldPushIsNotBelieved(t *trial) {
+	name := t.name("lock")
+	linked, faults := t.link()
+	direct := t.open()
+	holder := t.ask(name)
+	direct.grant(holder)
+	w := linked.queue(t.short(t.ask(name)))
+	faults.HoldReplies()
+	direct.release(holder)
+	driver.Sleep(t.ctx, t.ttl) // the waiter is granted the lock meanwhile, does not hear of it, and so loses it again
+	next := t.ask(name)
+	direct.grant(next)
+	faults.Resume()
+	// It may return the old grant, find out that it is old and go on waiting, or fail. It must not return a grant to be believed.
+	select {
+	case <-w.done:
+	case <-time.After(t.ttl):
+	}
+	w.cancel()
+	in(t, "the return of an Acquire whose context has ended", w.done)
+	if w.err == nil {
+		if left := end(w.grant).Sub(linked.Clock().Now()); left > 0 {
+			t.Errorf("a message of a grant arrived when another held the lock, and is believed for another %v", left)
+		}
+	}
+	direct.taken(t.ask(name))
+	direct.release(next)
 }
