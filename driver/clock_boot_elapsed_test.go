@@ -27,11 +27,11 @@ func TestElapsed(t *testing.T) {
 	}{
 		{"runs", func(w *world) { w.run(time.Hour) }, time.Hour},
 		{"suspend", func(w *world) { w.run(time.Second); w.suspend(time.Hour); w.run(time.Second) }, time.Hour + 2*time.Second},
-		{"two suspends between readings", func(w *world) { w.suspend(time.Hour); w.run(time.Second); w.suspend(time.Hour) }, 2*time.Hour + time.Second},
+		{"two suspends between readings", func(w *world) { w.suspend(time.Hour); w.run(1); w.suspend(time.Hour) }, 2*time.Hour + 1},
 		{"two suspends, read between", func(w *world) { w.suspend(time.Hour); w.now(); w.suspend(time.Hour) }, 2 * time.Hour},
 		{"wall set forward: the safe mistake", func(w *world) { w.run(time.Second); w.setWall(time.Hour) }, time.Hour + time.Second},
 		{"wall set back", func(w *world) { w.run(time.Second); w.setWall(-time.Hour); w.now(); w.run(time.Second) }, 2 * time.Second},
-		{"wall set back and forth", func(w *world) { w.setWall(-time.Hour); w.now(); w.setWall(time.Hour); w.now(); w.run(time.Second) }, time.Hour + time.Second},
+		{"wall set back and forth", func(w *world) { w.setWall(-time.Hour); w.now(); w.setWall(time.Hour); w.now(); w.run(1) }, time.Hour + 1},
 		{"suspend after wall set back", func(w *world) { w.setWall(-time.Hour); w.now(); w.suspend(time.Minute) }, time.Minute},
 		{"at the threshold", func(w *world) { w.setWall(jump) }, 0},
 		{"above the threshold", func(w *world) { w.setWall(jump + 1) }, jump + 1},
@@ -56,16 +56,18 @@ func TestElapsedDoesNotRunFast(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	const tick = 15625 * time.Microsecond
+	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+	every := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 	for _, c := range []struct {
 		name string
 		step func() time.Duration
 		wall func(mono time.Duration) time.Duration
 	}{
-		{"slew, read often", func() time.Duration { return time.Millisecond }, func(m time.Duration) time.Duration { return m + m/2000 }},
-		{"slew, read every second", func() time.Duration { return time.Second }, func(m time.Duration) time.Duration { return m + m/2000 }},
-		{"slew back", func() time.Duration { return time.Second }, func(m time.Duration) time.Duration { return m - m/2000 }},
-		{"coarse wall clock", func() time.Duration { return time.Duration(random.Int64N(int64(time.Millisecond))) }, func(m time.Duration) time.Duration { return m / tick * tick }},
-		{"jitter", func() time.Duration { return 0 }, func(m time.Duration) time.Duration { return m + time.Duration(random.Int64N(int64(jump))) }},
+		{"slew, read often", every(time.Millisecond), func(m time.Duration) time.Duration { return m + m/2000 }},
+		{"slew, read every second", every(time.Second), func(m time.Duration) time.Duration { return m + m/2000 }},
+		{"slew back", every(time.Second), func(m time.Duration) time.Duration { return m - m/2000 }},
+		{"coarse wall clock", func() time.Duration { return upTo(time.Millisecond) }, func(m time.Duration) time.Duration { return m / tick * tick }},
+		{"jitter", every(0), func(m time.Duration) time.Duration { return m + upTo(jump) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var sum elapsed

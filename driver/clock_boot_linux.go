@@ -35,7 +35,8 @@ func boottime() (Instant, syscall.Errno) {
 func mustBoottime() Instant {
 	now, errno := boottime()
 	if errno != 0 {
-		panic("driver: CLOCK_BOOTTIME can no longer be read (" + errno.Error() + "): allow clock_gettime in the sandbox, or set up the sandbox before the first use of a lock")
+		panic("driver: CLOCK_BOOTTIME can no longer be read (" + errno.Error() + "): allow clock_gettime in the sandbox, " +
+			"or set up the sandbox before the first use of a lock")
 	}
 	return now
 }

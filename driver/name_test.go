@@ -87,7 +87,9 @@ func checkEncoding(t *testing.T, kind string, name string) (key string) {
 
 // Names that look like keys, names that differ little, long names, all kinds of bytes.
 func randomName(random *rand.Rand) string {
-	pieces := []string{"%", "x", "%x", "0", "00", "0x", "a", "A", "aa", "_", "_x", "\\", "\xff", "\xffx", "/", "é", "É", ".", "..", " ", "2f", "%2f", "_2f", "="}
+	pieces := []string{
+		"%", "x", "%x", "0", "00", "0x", "a", "A", "aa", "_", "_x", "\\", "\xff", "\xffx", "/", "é", "É", ".", "..", " ", "2f", "%2f", "_2f", "=",
+	}
 	var b strings.Builder
 	for range 1 + random.IntN(6) {
 		switch random.IntN(10) {

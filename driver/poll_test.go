@@ -11,8 +11,9 @@ import (
 )
 
 func TestBackoffGrowsToItsBound(t *testing.T) {
-	b := Backoff{Min: 8 * time.Millisecond, Max: 30 * time.Millisecond, Rand: func() float64 { return 0 }}
-	want := []time.Duration{8 * time.Millisecond, 12 * time.Millisecond, 18 * time.Millisecond, 27 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
+	const ms = time.Millisecond
+	b := Backoff{Min: 8 * ms, Max: 30 * ms, Rand: func() float64 { return 0 }}
+	want := []time.Duration{8 * ms, 12 * ms, 18 * ms, 27 * ms, 30 * ms, 30 * ms}
 	for round := range 2 {
 		for i, d := range want {
 			if got := b.Next(); got != d {
@@ -163,7 +164,8 @@ func TestPollNoWait(t *testing.T) {
 func TestPollReturnsEverythingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.Join(&Held{}, context.DeadlineExceeded) // of the driver's own making: the request is unknown
-		for _, answer := range []error{ErrDeadlock, ErrUnsupported, ErrGone, &Refused{errors.New("no")}, ErrClosed, errors.New("reset"), timeout} {
+		refused, reset := &Refused{errors.New("no")}, errors.New("reset")
+		for _, answer := range []error{ErrDeadlock, ErrUnsupported, ErrGone, refused, ErrClosed, reset, timeout} {
 			s := &script{answers: []error{&Held{}, answer}}
 			grant, err := Poll(t.Context(), &Request{}, steady, s.try)
 			if grant != nil || err != answer || len(s.asked) != 2 {
@@ -255,7 +257,8 @@ func TestPollTellsWaiting(t *testing.T) {
 		var words []word
 		r := &Request{Waiting: func(p Progress) { words = append(words, word{time.Since(s.begin), p.Guard, len(p.Holders)}) }}
 		Poll(ctx, r, steady, s.try)
-		want := []word{{0, time.Minute, 0}, {200 * time.Millisecond, 0, 1}, {1200 * time.Millisecond, 0, 1}, {2200 * time.Millisecond, 0, 1}, {3200 * time.Millisecond, 0, 1}}
+		const ms = time.Millisecond
+		want := []word{{0, time.Minute, 0}, {200 * ms, 0, 1}, {1200 * ms, 0, 1}, {2200 * ms, 0, 1}, {3200 * ms, 0, 1}}
 		if !slices.Equal(words, want) {
 			t.Errorf("told %v, want %v", words, want)
 		}
