@@ -59,7 +59,7 @@ func tokensRiseAcrossIdleness(t *trial) {
 		if err := c.Close(); err != nil {
 			t.Fatalf("Close: %v", err)
 		}
-		c.pass(c.Clock().Now(), t.ttl/2) // what the store keeps only for a while would be gone
+		c.pass(c.Clock().Now(), min(t.ttl, glimpse)) // what the store keeps only for a moment is gone
 	}
 }
 

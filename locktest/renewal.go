@@ -23,7 +23,7 @@ var renewal = topic{"renewal", []casus{
 }}
 
 // steadyTTL is a TTL within which even a busy machine renews in time.
-func (t *trial) steadyTTL() time.Duration { return max(3*t.ttl, 1500*time.Millisecond) }
+func (t *trial) steadyTTL() time.Duration { return max(4*t.ttl, 3*time.Second) }
 
 // actualTTL is what a hold really has that was asked for with a TTL.
 func (t *trial) actualTTL(asked time.Duration) time.Duration {
@@ -40,7 +40,7 @@ func renewedOverManyTTLs(t *trial) {
 	ctx := hold.Context(t.ctx)
 	token := hold.Token()
 	ttl := t.actualTTL(t.steadyTTL())
-	over := time.Now().Add(3 * ttl)
+	over := time.Now().Add(ttl * 5 / 2)
 	for time.Now().Before(over) {
 		t.heldByOther(theirs, name)
 		if left, err := hold.Left(), hold.Err(); left <= 0 || left > ttl-driver.Margin(ttl) || err != nil {
@@ -63,9 +63,9 @@ func manyAreRenewed(t *trial) {
 	mine, theirs := t.locks(), t.locks()
 	var holds []*holdfast.Hold
 	for i := range n {
-		holds = append(holds, t.lock(mine, t.name("lock %d", i), holdfast.TTL(t.steadyTTL())))
+		holds = append(holds, t.lock(mine, t.name("lock %d", i), holdfast.TTL(2*t.steadyTTL())))
 	}
-	time.Sleep(t.actualTTL(t.steadyTTL()) * 3 / 2)
+	time.Sleep(t.actualTTL(2*t.steadyTTL()) * 5 / 4)
 	for i, hold := range holds {
 		if err := hold.Err(); err != nil {
 			t.Fatalf("hold %d of %d was not renewed: %v", i, n, err)

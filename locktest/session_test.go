@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestSession(t *testing.T) {
 	locktest.Run(t, locktest.Harness{Start: serve, Open: dialSession, Link: locktest.TCP(dialSession)})
 }
 
-const sessionTTL = 1500 * time.Millisecond
+const sessionTTL = 5 * time.Second
 
 func dialSession(ctx context.Context, address string) (driver.Store, error) {
 	store, err := remote.Dial(ctx, address)
@@ -71,22 +72,27 @@ func (s *sessions) Acquire(ctx context.Context, r *driver.Request) (*driver.Gran
 func (n *session) Renew(ctx context.Context, _ time.Duration) (time.Duration, error) {
 	asked := n.s.Clock().Now()
 	n.s.mu.Lock()
-	holds := make(map[driver.Attempt]hold)
-	for a, h := range n.holds {
-		holds[a] = h
-	}
+	holds, ended := maps.Clone(n.holds), !asked.Before(n.ends)
 	n.s.mu.Unlock()
-	if !asked.Before(n.ends) {
+	if ended {
 		return 0, driver.ErrSession
 	}
+	var all sync.WaitGroup
+	unknown := make(chan error, len(holds))
 	for a, h := range holds {
-		_, err := h.lease.Renew(ctx, sessionTTL)
-		switch {
-		case errors.Is(err, driver.ErrGone):
-			n.s.forget(a) // released meanwhile, or broken: told by Lost
-		case err != nil && !errors.Is(err, driver.ErrBroken):
-			return 0, err
-		}
+		all.Go(func() {
+			_, err := h.lease.Renew(ctx, sessionTTL)
+			switch {
+			case errors.Is(err, driver.ErrGone):
+				n.s.forget(a) // released meanwhile, or broken: told by Lost
+			case err != nil && !errors.Is(err, driver.ErrBroken):
+				unknown <- err
+			}
+		})
+	}
+	all.Wait()
+	if len(unknown) > 0 {
+		return 0, <-unknown
 	}
 	n.s.mu.Lock()
 	defer n.s.mu.Unlock()

@@ -52,9 +52,9 @@ func healedInTime(t *trial) {
 	clock := t.open().Clock()
 	locks, faults := t.linkedLocks()
 	others := t.locks()
-	mine := t.lock(locks, name, holdfast.TTL(4*t.steadyTTL()))
+	mine := t.lock(locks, name, holdfast.TTL(2*t.steadyTTL()))
 	ctx := mine.Context(t.ctx)
-	ttl := t.actualTTL(4 * t.steadyTTL())
+	ttl := t.actualTTL(2 * t.steadyTTL())
 	for _, fault := range []struct{ begin, heal func() }{
 		{faults.HoldReplies, faults.Resume}, // the answer comes late
 		{faults.HoldReplies, faults.Cut},    // the answer is lost, and the connection with it
