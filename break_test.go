@@ -96,11 +96,11 @@ func TestBreakNow(t *testing.T) {
 // Rule: a Break that is not pushed is told by the next renewal.
 func TestBreakByRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript()
+		s, diary := newScript(), new(diary)
 		s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) {
 			return 0, &driver.Broken{By: "operator"}
 		}
-		hold := mustLock(t, s.open(t).Mutex("a"))
+		hold := mustLock(t, s.open(t, holdfast.WithObserver(diary)).Mutex("a"))
 		begun := time.Now()
 		<-hold.Context(t.Context()).Done()
 		if at := time.Since(begun); at > 10*time.Second/3 || hold.Left() != 9900*time.Millisecond-at {
@@ -114,6 +114,9 @@ func TestBreakByRenewal(t *testing.T) {
 			t.Error("the store was not told when the hold was over")
 		}
 		expectLost(t, hold.Unlock(), holdfast.ReasonBroken)
+		if got := diary.kinds(); got != "acquired lost released" {
+			t.Errorf("events: %s; a loss is no renewal without an answer", got)
+		}
 	})
 }
 

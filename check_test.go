@@ -106,10 +106,10 @@ func TestCheckDoesNotDisturbRenewals(t *testing.T) {
 	}
 }
 
-// Rule of time 3: the renewals of one lease run one at a time, also while a caller asks.
+// Rule of time 3: the renewals of one lease run one at a time, also while callers ask, and while others join a session.
 func TestOneRenewalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript()
+		s := newScript().withSession(10 * time.Second)
 		running := 0
 		s.renew = func(ctx context.Context, _ *scriptLease, ttl time.Duration, _ int) (time.Duration, error) {
 			if ttl == 0 {
@@ -127,10 +127,15 @@ func TestOneRenewalAtATime(t *testing.T) {
 			}()
 			return 0, hang(ctx)
 		}
-		hold := mustLock(t, s.open(t).Mutex("a"))
-		for hold.Err() == nil {
+		locks := s.open(t)
+		hold := mustLock(t, locks.Mutex("a"))
+		for range 1000 {
 			hold.Check(t.Context())
+			mustUnlock(t, mustLock(t, locks.Mutex("b")))
 			time.Sleep(50 * time.Millisecond)
+		}
+		if n := len(s.asked("renew")); n < 1010 {
+			t.Errorf("%d questions, among them 1000 of the caller's: hardly any renewal", n)
 		}
 	})
 }

@@ -174,7 +174,7 @@ func TestCloseIsBounded(t *testing.T) {
 				}
 				var told *holdfast.StoreError
 				if !errors.As(err, &told) || told.Op != "close" || !strings.Contains(err.Error(), `lock "lock-`) {
-					t.Errorf("got %v, want a *StoreError of close that names locks", err)
+					t.Fatalf("got %v, want a *StoreError of close that names locks", err)
 				}
 				if len(err.Error()) > 2000 {
 					t.Errorf("the report has %d bytes", len(err.Error()))

@@ -69,6 +69,9 @@ func TestCloseDoesNotWaitLongForDo(t *testing.T) {
 		if s.held() != 4 || len(s.asked("release")) != 0 {
 			t.Errorf("%d held, released %d times: freed under a running function", s.held(), len(s.asked("release")))
 		}
+		if _, _, alarms, _ := locks.Residue(); alarms != 0 {
+			t.Errorf("%d alarms are left", alarms)
+		}
 		for _, r := range results[:3] {
 			err := <-r
 			var told *holdfast.StoreError
@@ -173,6 +176,30 @@ func TestCloseWaitsForTheInnerDo(t *testing.T) {
 		begun := time.Now()
 		closeAndExpectNothingHeld(t, s, locks, inner)
 		took(t, "Close", begun, time.Second)
+	})
+}
+
+// Rule: who waits for a sibling inside Do is told at once that the client is closed, and does not wait for the function.
+func TestCloseEndsSiblingsOfDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks := newScript().open(t)
+		waits := make(chan error, 1)
+		result := inDo(t, locks, "a", func(ctx context.Context) error {
+			ctx = context.WithoutCancel(ctx)
+			return locks.Do(ctx, "a", func(context.Context) error {
+				go func() { _, err := locks.Mutex("a").Lock(ctx); waits <- err }()
+				time.Sleep(time.Second)
+				return nil
+			})
+		})
+		synctest.Wait()
+		go locks.Close()
+		begun := time.Now()
+		expect(t, <-waits, holdfast.ErrClosed)
+		took(t, "the end of the wait", begun, 0)
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -121,6 +121,18 @@ func TestHeldAndToken(t *testing.T) {
 	})
 }
 
+// Rule: a hold is what package fence takes, and its token is the same there.
+func TestFenceToken(t *testing.T) {
+	hold := mustLock(t, newScript().open(t).Mutex("a"))
+	if token, err := hold.FenceToken(); token != hold.Token() || err != nil {
+		t.Errorf("%d, %v; want %d", token, err, hold.Token())
+	}
+	mustUnlock(t, hold)
+	if token, err := hold.FenceToken(); token != hold.Token() || err != nil { // the resource refuses it, not the client
+		t.Errorf("after Unlock: %d, %v; want %d", token, err, hold.Token())
+	}
+}
+
 // Rule: a lost hold is not held.
 func TestLostIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,9 +53,12 @@ func ExampleFixed() {
 	}
 	work := hold.Context(ctx)
 	<-work.Done()
-	fmt.Println(context.Cause(work))
+	var lost *holdfast.LostError
+	if errors.As(context.Cause(work), &lost) {
+		fmt.Println("lost:", lost.Reason)
+	}
 	// Output:
-	// holdfast: lock "a" (token 1) was lost: it could not be renewed in time
+	// lost: expired
 }
 
 // MaxHold ends a hold whose holder is alive but never comes to an end, and gives the lock to the next.

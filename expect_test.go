@@ -20,8 +20,11 @@ func mustLock(t testing.TB, l holdfast.Locker) *holdfast.Hold {
 	return mustLockIn(t.Context(), t, l)
 }
 
+// mustLockIn locks with a context of the test's choice, and not for ever: what hangs must fail. An hour is nothing in a bubble.
 func mustLockIn(ctx context.Context, t testing.TB, l holdfast.Locker) *holdfast.Hold {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
 	hold, err := l.Lock(ctx)
 	if err != nil {
 		t.Fatalf("Lock: %v", err)

@@ -2,6 +2,9 @@ package holdfast
 
 // What the tests of the package look at from outside, beyond what it exports.
 
+// UnknownScheme is what Open says of a scheme without a driver.
+var UnknownScheme = unknownScheme
+
 // Contexts counts the contexts that a hold would end.
 func (h *Hold) Contexts() int {
 	h.t.c.mu.Lock()

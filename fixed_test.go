@@ -82,6 +82,15 @@ func TestExtendDoesNotSlowRenewalsDown(t *testing.T) {
 		if err := hold.Extend(t.Context(), time.Hour); err != nil {
 			t.Fatal(err)
 		}
+		until := s.clock.Now().Add(time.Hour)
+		s.renew = func(_ context.Context, _ *scriptLease, ttl time.Duration, _ int) (time.Duration, error) {
+			return max(ttl, until.Sub(s.clock.Now())), nil // a store never shortens
+		}
+		before := len(s.asked("renew"))
+		time.Sleep(time.Minute)
+		if n := len(s.asked("renew")) - before; n < 18 {
+			t.Errorf("renewed %d times in a minute, want 18 at least", n)
+		}
 		s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) {
 			return 0, driver.ErrGone
 		}
@@ -108,7 +117,12 @@ func TestExtendOverASlowLine(t *testing.T) {
 		if hold.Left() < 20*time.Second {
 			t.Errorf("%v left, want at least 20s", hold.Left())
 		}
-		mustUnlock(t, hold)
+		asked := len(s.asked("renew"))
+		<-hold.Context(t.Context()).Done()
+		if n := len(s.asked("renew")); n != asked {
+			t.Errorf("a Fixed hold was renewed %d times after Extend", n-asked)
+		}
+		expectLost(t, hold.Unlock(), holdfast.ReasonExpired)
 	})
 }
 

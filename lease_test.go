@@ -100,10 +100,11 @@ func TestHoldsComeAndGoOnOneLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript().withSession(9 * time.Second)
 		locks := s.open(t)
-		fixed := mustLock(t, locks.Mutex("fixed", holdfast.Fixed(), holdfast.TTL(time.Second)))
+		fixed := mustLock(t, locks.Mutex("fixed", holdfast.Fixed(), holdfast.TTL(5*time.Second)))
 		time.Sleep(4 * time.Second) // nobody needed the session to be renewed
-		expectLost(t, fixed.Unlock(), holdfast.ReasonExpired)
 		stays := mustLock(t, locks.Mutex("stays"))
+		time.Sleep(time.Minute)
+		expectLost(t, fixed.Unlock(), holdfast.ReasonExpired)
 		for range 100 {
 			goes := mustLock(t, locks.Mutex("goes"))
 			time.Sleep(time.Second)

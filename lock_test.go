@@ -179,6 +179,25 @@ func TestAnswersAreFinal(t *testing.T) {
 	}
 }
 
+// Rule (errors): a store that was closed by somebody else is not asked again.
+func TestStoreClosedByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		locks := s.open(t)
+		mustUnlock(t, mustLock(t, locks.Mutex("a")))
+		s.Close()
+		wait, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		_, err := locks.Mutex("a").Lock(wait)
+		took(t, "Lock", begun, 0)
+		expect(t, err, holdfast.ErrClosed, "script://")
+		if n := len(s.asked("acquire")); n != 2 {
+			t.Errorf("asked %d times", n-1)
+		}
+	})
+}
+
 // Rule (bad input): a context that is nil or has ended already is an error of its own, and the store is not asked.
 func TestContextsThatAreOfNoUse(t *testing.T) {
 	s := newScript()

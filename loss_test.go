@@ -93,6 +93,23 @@ func TestGraceDoesNotEndHealthyHolds(t *testing.T) {
 	})
 }
 
+// Rule of time 4: Grace reaches no further than half of what the store grants at a time: its session may be shorter than the TTL.
+func TestGraceOnAShortSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().withSession(2 * time.Second)
+		hold := mustLock(t, s.open(t).Mutex("a", holdfast.Grace(5*time.Second)))
+		time.Sleep(time.Minute)
+		if hold.Err() != nil {
+			t.Fatalf("a healthy session: %v", hold.Err())
+		}
+		s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) { return 0, errCut }
+		<-hold.Context(t.Context()).Done()
+		if hold.Left() != time.Second {
+			t.Errorf("%v left, want a second", hold.Left())
+		}
+	})
+}
+
 // Rule of time 4: gone, a dead session and Break-now are losses at once, whoever tells: the next renewal, or the store by itself. What
 // cannot be foreseen has no grace.
 func TestLossAtOnce(t *testing.T) {
@@ -154,6 +171,9 @@ func TestLossForAReasonOfTheDrivers(t *testing.T) {
 		if told := expectLost(t, hold.Err(), holdfast.ReasonTaken); !errors.Is(told, errFull) {
 			t.Errorf("%v does not carry what the store said", told)
 		}
+		if hold.Left() != 0 {
+			t.Errorf("%v left: the driver did not say that it is still there", hold.Left())
+		}
 		lost(driver.ErrSession) // at most once, but the core minds not
 		expectLost(t, hold.Unlock(), holdfast.ReasonTaken)
 		lost(driver.ErrGone) // after its end it means nothing
@@ -194,6 +214,28 @@ func TestLossIsSeenWithoutTheAlarm(t *testing.T) {
 		expectLost(t, context.Cause(ctx), holdfast.ReasonExpired)
 		expectLost(t, hold.Unlock(), holdfast.ReasonExpired)
 	})
+}
+
+// Rule of time 4: an expiry that the store noticed before our own alarm is an expiry: nobody took anything. Before it is due it is
+// another matter.
+func TestExpiryThatTheStoreNoticedFirst(t *testing.T) {
+	for at, why := range map[time.Duration]holdfast.Reason{
+		9900*time.Millisecond - 1: holdfast.ReasonTaken, 9900 * time.Millisecond: holdfast.ReasonExpired,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := unrenewable()
+			s.clock = deafClock{s.clock}
+			var lost func(error)
+			s.acquire = func(_ context.Context, r *driver.Request, _ int) (*driver.Grant, error) {
+				lost = r.Lost
+				return s.grant(r, s.clock.Now()), nil
+			}
+			hold := mustLock(t, s.open(t).Mutex("a"))
+			time.Sleep(at)
+			lost(driver.ErrGone)
+			expectLost(t, hold.Unlock(), why)
+		})
+	}
 }
 
 // A deafClock never rings: the process was stopped, or is busy.

@@ -16,6 +16,9 @@ import (
 // canary is a password that no error may ever show.
 const canary = "c4n4ry"
 
+// refused is the store that Open had opened before it failed.
+var refused *script
+
 func init() {
 	driver.Register("script", func(ctx context.Context, u *driver.URL) (driver.Store, error) {
 		if err := u.Check("speed"); err != nil {
@@ -30,6 +33,7 @@ func init() {
 		case "/unsure":
 			s := newScript()
 			s.guarantees = func(context.Context, int) (holdfast.Guarantees, error) { return holdfast.Guarantees{}, errCut }
+			refused = s
 			return s, nil
 		}
 		return newScript(), nil
@@ -100,6 +104,11 @@ func TestOpenExplainsItsURL(t *testing.T) {
 	}
 }
 
+// Rule (bad input): a scheme of ours whose driver is not imported says which import is missing.
+func TestOpenNamesTheMissingImport(t *testing.T) {
+	expect(t, holdfast.UnknownScheme("mem"), holdfast.ErrURL, `import _ "holdfast.dev/memlock"`)
+}
+
 // Rule: Open fails if the store cannot be reached, cannot be asked, or lacks what is required of it; and says which.
 func TestOpenFails(t *testing.T) {
 	_, err := holdfast.Open(t.Context(), "script://host/down")
@@ -113,6 +122,9 @@ func TestOpenFails(t *testing.T) {
 	expect(t, err, errCut)
 	if !errors.As(err, &broken) || broken.Op != "guarantees" {
 		t.Errorf("got %#v, want a *StoreError of guarantees", err)
+	}
+	if len(refused.asked("close")) != 1 {
+		t.Error("the store was left open")
 	}
 
 	_, err = holdfast.Open(t.Context(), "mem://", holdfast.Require(holdfast.Correctness))

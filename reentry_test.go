@@ -58,6 +58,11 @@ func TestInnerHoldOutlivesTheOuter(t *testing.T) {
 		}
 		again := mustLockIn(ctx, t, m) // and is re-entered as before
 		mustUnlock(t, again)
+		stranger := mustLockIn(context.WithoutCancel(outer.Context(t.Context())), t, m) // but the outer one is not
+		if stranger.Token() == inner.Token() || inner.Count() != 1 {
+			t.Errorf("token %d, count %d: re-entered an ended hold", stranger.Token(), inner.Count())
+		}
+		mustUnlock(t, stranger)
 		mustUnlock(t, inner)
 		if s.held() != 0 {
 			t.Error("still held")
@@ -134,6 +139,46 @@ func TestSiblingGoesToTheStoreWhenTheOuterEnds(t *testing.T) {
 		second := <-granted
 		if second.Token() <= first.Token() {
 			t.Errorf("token %d after %d: not a hold of its own", second.Token(), first.Token())
+		}
+		mustUnlock(t, second)
+	})
+}
+
+// Rule of ownership 3: it does so too if its sibling and the outer hold end in the same moment, whichever it hears of first.
+func TestSiblingHearsOfBothEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := connect(t, memlock.NewServer()).Mutex("a")
+		for range 100 {
+			outer := mustLock(t, m)
+			ctx := context.WithoutCancel(outer.Context(t.Context()))
+			first := mustLockIn(ctx, t, m)
+			granted := make(chan *holdfast.Hold)
+			go func() { granted <- mustLockIn(ctx, t, m) }()
+			synctest.Wait()
+			mustUnlock(t, outer)
+			mustUnlock(t, first)
+			second := <-granted
+			if second.Token() <= first.Token() || second.Count() != 1 {
+				t.Fatalf("token %d after %d, count %d: re-entered an ended hold", second.Token(), first.Token(), second.Count())
+			}
+			mustUnlock(t, second)
+		}
+	})
+}
+
+// Rule of ownership 3: so does a sibling that waits when the outer hold is lost.
+func TestSiblingGoesToTheStoreWhenTheOuterIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := unrenewable()
+		m := s.open(t).Mutex("a")
+		outer := mustLock(t, m)
+		ctx := context.WithoutCancel(outer.Context(t.Context()))
+		mustLockIn(ctx, t, m) // never unlocked
+		begun := time.Now()
+		second := mustLockIn(ctx, t, m)
+		took(t, "the wait for the sibling", begun, 9900*time.Millisecond)
+		if second.Token() == outer.Token() || second.Err() != nil {
+			t.Errorf("token %d, %v", second.Token(), second.Err())
 		}
 		mustUnlock(t, second)
 	})

@@ -113,6 +113,24 @@ func TestUndoEndsWithTheTTL(t *testing.T) {
 	})
 }
 
+// Rule of ownership 2: on a store with sessions what was left behind lives as long as the session, whatever the lock's TTL.
+func TestUndoEndsWithTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().withSession(time.Minute)
+		s.release = func(_ context.Context, r *driver.Request, _ int) error {
+			if time.Duration(s.clock.Now()) < 50*time.Second {
+				return errCut
+			}
+			return s.free(r)
+		}
+		cancelled(t, s)
+		time.Sleep(2 * time.Minute)
+		if s.held() != 0 {
+			t.Error("given up before the session was over")
+		}
+	})
+}
+
 // Rule of the driver contract: with a store where nothing runs out it is repeated until Close.
 func TestUndoWithoutTTLGoesOnUntilClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -172,6 +172,27 @@ func TestUnlockDoesNotWaitLongForALostAnswer(t *testing.T) {
 	})
 }
 
+// Rule: the store is told again while there is time: an answer that got lost does not use up the whole wait.
+func TestUnlockAsksAgainInTime(t *testing.T) {
+	for ttl, patience := range map[time.Duration]time.Duration{10 * time.Second: 10 * time.Second / 3, time.Second: 500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScript()
+			hold := mustLock(t, s.open(t).Mutex("a", holdfast.TTL(ttl)))
+			s.release = func(ctx context.Context, r *driver.Request, ask int) error {
+				if ask == 1 {
+					return hang(ctx)
+				}
+				return s.free(r)
+			}
+			begun := time.Now()
+			mustUnlock(t, hold)
+			if d := time.Since(begun); d < patience || d > patience+10*time.Millisecond {
+				t.Errorf("with a TTL of %v it took %v, want %v and a short pause", ttl, d, patience)
+			}
+		})
+	}
+}
+
 // Rule of the driver contract (Refused): a refusal is final: it is reported, and not repeated.
 func TestUnlockRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
