@@ -91,9 +91,11 @@ func TestExtendDoesNotSlowRenewalsDown(t *testing.T) {
 		if n := len(s.asked("renew")) - before; n < 18 {
 			t.Errorf("renewed %d times in a minute, want 18 at least", n)
 		}
-		s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) {
-			return 0, driver.ErrGone
-		}
+		s.change(func() {
+			s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) {
+				return 0, driver.ErrGone
+			}
+		})
 		begun := time.Now()
 		<-hold.Context(t.Context()).Done()
 		if d := time.Since(begun); d > 10*time.Second/3 {

@@ -87,7 +87,7 @@ func TestSharedLeaseEndsForAll(t *testing.T) {
 				t.Errorf("left over: %d tenures, %d leases, %d alarms", tenures, leases, alarms)
 			}
 			// A new session, a new life.
-			s.renew = nil
+			s.change(func() { s.renew = nil })
 			again := mustLock(t, locks.Mutex("a"))
 			time.Sleep(5 * time.Minute)
 			mustUnlock(t, again)

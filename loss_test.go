@@ -38,7 +38,7 @@ func TestGraceEndsContextsBeforeTheDeadline(t *testing.T) {
 			t.Errorf("events of loss: %+v", e)
 		}
 		renewals := len(s.asked("renew"))
-		s.renew = nil // it would be renewed now; but what was told is told
+		s.change(func() { s.renew = nil }) // it would be renewed now; but what was told is told
 		time.Sleep(time.Second)
 		if hold.Left() != time.Second || s.held() != 1 || len(s.asked("release")) != 0 {
 			t.Errorf("a second later %v left, %d held", hold.Left(), s.held())
@@ -102,7 +102,9 @@ func TestGraceOnAShortSession(t *testing.T) {
 		if hold.Err() != nil {
 			t.Fatalf("a healthy session: %v", hold.Err())
 		}
-		s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) { return 0, errCut }
+		s.change(func() {
+			s.renew = func(context.Context, *scriptLease, time.Duration, int) (time.Duration, error) { return 0, errCut }
+		})
 		<-hold.Context(t.Context()).Done()
 		if hold.Left() != time.Second {
 			t.Errorf("%v left, want a second", hold.Left())

@@ -3,6 +3,7 @@ package holdfast_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,22 +145,23 @@ func TestEventsOfALoss(t *testing.T) {
 // Rule: an Observer may use the client: it is called with nothing held.
 func TestObserverMayAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var hold *holdfast.Hold
-		s := unrenewable()
-		seen := 0
+		var hold atomic.Pointer[holdfast.Hold]
 		var locks *holdfast.Client
-		locks = s.open(t, holdfast.WithObserver(holdfast.ObserverFunc(func(_ context.Context, e holdfast.Event) {
-			if seen++; hold != nil {
-				hold.Left()
-				hold.Err()
-				locks.Held(hold.Context(context.Background()), "a")
+		diary := new(diary)
+		locks = unrenewable().open(t, holdfast.WithObserver(holdfast.ObserverFunc(func(ctx context.Context, e holdfast.Event) {
+			diary.Observe(ctx, e)
+			if h := hold.Load(); h != nil {
+				h.Left()
+				h.Err()
+				locks.Held(h.Context(context.Background()), "a")
 			}
 		})))
-		hold = mustLock(t, locks.Mutex("a", holdfast.Grace(time.Second)))
+		h := mustLock(t, locks.Mutex("a", holdfast.Grace(time.Second)))
+		hold.Store(h)
 		time.Sleep(time.Minute)
-		hold.Unlock()
-		if seen < 4 {
-			t.Errorf("%d events", seen)
+		h.Unlock()
+		if len(diary.of(holdfast.EventUnrenewed)) == 0 || len(diary.of(holdfast.EventLost, holdfast.EventReleased)) != 2 {
+			t.Errorf("events: %s", diary.kinds())
 		}
 	})
 }

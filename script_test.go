@@ -23,7 +23,7 @@ type script struct {
 	session  *scriptLease // not nil: the lease of all grants
 	forever  bool         // grants have no lease
 
-	// What to do instead, if not nil; ask counts the calls of that kind from 1.
+	// What to do instead, if not nil; ask counts the calls of that kind from 1. Once something runs, use change to set it.
 	acquire    func(ctx context.Context, r *driver.Request, ask int) (*driver.Grant, error)
 	release    func(ctx context.Context, r *driver.Request, ask int) error
 	renew      func(ctx context.Context, l *scriptLease, ttl time.Duration, ask int) (time.Duration, error)
@@ -107,6 +107,20 @@ func (s *script) note(ctx context.Context, call scriptCall) (ask int) {
 	return s.asks[call.op]
 }
 
+// change sets what the store does from now on, while others may be asking it.
+func (s *script) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// current reads what change may set.
+func current[T any](s *script, f *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *f
+}
+
 // asked returns the calls of that kind, or all without one.
 func (s *script) asked(op ...string) []scriptCall {
 	s.mu.Lock()
@@ -161,8 +175,8 @@ func (s *script) unusable(ctx context.Context) error {
 func (s *script) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, error) {
 	asked := s.clock.Now()
 	ask := s.note(ctx, scriptCall{op: "acquire", name: r.Name, id: r.Attempt, ttl: r.TTL, keep: r.Keep})
-	if s.acquire != nil {
-		return s.acquire(ctx, r, ask)
+	if acquire := current(s, &s.acquire); acquire != nil {
+		return acquire(ctx, r, ask)
 	}
 	if err := s.unusable(ctx); err != nil {
 		return nil, err
@@ -172,8 +186,8 @@ func (s *script) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant,
 
 func (s *script) Release(ctx context.Context, r *driver.Request) error {
 	ask := s.note(ctx, scriptCall{op: "release", name: r.Name, id: r.Attempt, keep: r.Keep})
-	if s.release != nil {
-		return s.release(ctx, r, ask)
+	if release := current(s, &s.release); release != nil {
+		return release(ctx, r, ask)
 	}
 	if err := s.unusable(ctx); err != nil {
 		return err
@@ -187,8 +201,8 @@ func (l *scriptLease) Renew(ctx context.Context, ttl time.Duration) (time.Durati
 		call.name, call.id = l.r.Name, l.r.Attempt
 	}
 	ask := l.s.note(ctx, call)
-	if l.s.renew != nil {
-		return l.s.renew(ctx, l, ttl, ask)
+	if renew := current(l.s, &l.s.renew); renew != nil {
+		return renew(ctx, l, ttl, ask)
 	}
 	if err := l.s.unusable(ctx); err != nil {
 		return 0, err
@@ -201,8 +215,8 @@ func (l *scriptLease) Renew(ctx context.Context, ttl time.Duration) (time.Durati
 
 func (s *script) Guarantees(ctx context.Context) (holdfast.Guarantees, error) {
 	ask := s.note(ctx, scriptCall{op: "guarantees"})
-	if s.guarantees != nil {
-		return s.guarantees(ctx, ask)
+	if guarantees := current(s, &s.guarantees); guarantees != nil {
+		return guarantees(ctx, ask)
 	}
 	return s.promises, nil
 }
