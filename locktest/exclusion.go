@@ -1,17 +1,22 @@
 package locktest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"holdfast.dev"
 	"holdfast.dev/driver"
 )
 
 var exclusion = topic{"exclusion", []casus{
 	{"goroutines", 0, goroutinesExclude,
 		"A2: two attempts are two owners: of many goroutines on several clients one at a time holds"},
+	{"locks", 0, doExcludes,
+		"A2: of many goroutines under Do, on several clients, one at a time runs, with a token of its own"},
 	{"oneclient", 0, oneClientExcludes,
 		"A2: two attempts are two owners, also on one connection, session or lease"},
 	{"nowait", 0, noWaitAnswers,
@@ -69,6 +74,38 @@ func goroutinesExclude(t *trial) {
 					in.visit()
 					if err := c.Release(t.ctx, r); err != nil {
 						t.Errorf("Release of a hold: %v", err)
+						return
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	if !t.Failed() {
+		in.judge(t, clients*goroutines*rounds)
+	}
+}
+
+func doExcludes(t *trial) {
+	const clients, goroutines, rounds = 2, 4, 3
+	name := t.name("lock")
+	var in inside
+	var top atomic.Uint64
+	var all sync.WaitGroup
+	for range clients {
+		locks := t.locks()
+		for range goroutines {
+			all.Go(func() {
+				for range rounds {
+					err := locks.Do(t.ctx, name, func(ctx context.Context) error {
+						if token := holdfast.Token(ctx); token < top.Swap(token) {
+							return fmt.Errorf("token %d was granted after a greater one", token)
+						}
+						in.visit()
+						return nil
+					}, holdfast.TTL(t.long))
+					if err != nil {
+						t.Errorf("Do: %v", err)
 						return
 					}
 				}

@@ -2,7 +2,9 @@ package locktest
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"holdfast.dev/driver"
@@ -15,6 +17,8 @@ var failures = topic{"errors", []casus{
 		"A3: no answer is not an answer: neither *Held nor ErrGone, and never a grant"},
 	{"renewal", expires, unansweredRenewal,
 		"L3: a renewal that nobody confirmed is unknown: neither renewed nor gone"},
+	{"secret", 0, errorsKeepSecrets,
+		"O1: an attempt's id appears in no error, and not in the store's name"},
 	{"identity", 0, identityIsOne,
 		"G: Identity is the same for every client of a store; String names the store"},
 	{"guarantees", 0, guaranteesAreConsistent,
@@ -124,5 +128,38 @@ func guaranteesAreConsistent(t *trial) {
 	}
 	if !reflect.DeepEqual(g, t.guarantees) {
 		t.Errorf("Guarantees is %+v, and was %+v for another client", g, t.guarantees)
+	}
+}
+
+func errorsKeepSecrets(t *trial) {
+	name := t.name("lock")
+	a, b := t.open(), t.open()
+	linked, faults := t.link()
+	holder, waiter, cut, gone := t.ask(name), t.ask(name), t.ask(name), t.ask(name)
+	g := a.grant(holder)
+	said := []any{a.String(), fmt.Sprintf("%+v %#v", g, g), b.taken(waiter), b.queue(waiter).cancelled(), b.releaseError(gone)}
+	linked.warm()
+	faults.HoldRequests()
+	unanswered := linked.begin(cut)
+	driver.Sleep(t.ctx, glimpse)
+	said = append(said, unanswered.cancelled())
+	faults.Cut()
+	b.undo(waiter)
+	b.Close()
+	_, err := b.Acquire(t.ctx, waiter)
+	said = append(said, err, b.Release(t.ctx, waiter))
+	t.keepSecret(said, holder, waiter, cut, gone)
+}
+
+// keepSecret checks that nothing of what was said or shown contains the id of an attempt.
+func (t *trial) keepSecret(things []any, requests ...*driver.Request) {
+	t.Helper()
+	for _, thing := range things {
+		text := strings.ToLower(fmt.Sprintf("%v %+v %#v", thing, thing, thing))
+		for _, r := range requests {
+			if strings.Contains(text, r.Attempt.Reveal()) {
+				t.Errorf("an attempt's id appears in %+v", thing)
+			}
+		}
 	}
 }

@@ -40,7 +40,20 @@ func newKit(t *testing.T, h Harness) *kit {
 		t.Fatalf("locktest: Guarantees of a store at rest: %v", err)
 	}
 	k.setTTLs()
+	k.awaitReady(ctx, t)
 	return k
+}
+
+// awaitReady waits until the store grants: one that has just been started may grant nothing at first (driver.Guarded).
+func (k *kit) awaitReady(ctx context.Context, t *testing.T) {
+	t.Helper()
+	r := &driver.Request{Name: "locktest/" + k.id, Attempt: k.attempts.Next(), Mode: driver.Exclusive, TTL: k.long}
+	if _, err := k.probe.Acquire(ctx, r); err != nil {
+		t.Fatalf("locktest: the first Acquire of all, of a lock that nobody has: %v", err)
+	}
+	if err := k.probe.Release(ctx, r); err != nil {
+		t.Fatalf("locktest: the first Release of all: %v", err)
+	}
 }
 
 // setTTLs chooses TTLs that the store allows. With a session every hold has the session's.

@@ -32,8 +32,12 @@ func (t *trial) child(todo task) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatalf("finding this test binary: %v", err)
+	}
 	c := &child{t: t, words: make(chan word, 1024), ended: make(chan struct{})}
-	c.cmd = exec.Command(os.Args[0], childArguments(t.test)...)
+	c.cmd = exec.Command(binary, childArguments(t.test)...)
 	c.cmd.Env = append(os.Environ(), childVariable+"="+string(variable))
 	c.cmd.Stderr = &c.stderr
 	standApart(c.cmd)
