@@ -62,13 +62,13 @@ func (h *hive) act(random *rand.Rand) {
 	defer cancel()
 	switch random.IntN(6) {
 	case 0, 1:
-		if err := c.Do(ctx, name, func(ctx context.Context) error { h.work(ctx, c, name, random); return nil }); err != nil {
+		if err := c.Do(ctx, name, func(ctx context.Context) error { h.use(ctx, c, name, random); return nil }); err != nil {
 			h.t.Error(err)
 		}
 	case 2:
 		hold, err := c.Mutex(name).TryLock(ctx)
 		if err == nil {
-			h.work(hold.Context(ctx), c, name, random)
+			h.use(hold.Context(ctx), c, name, random)
 			mustUnlock(h.t, hold)
 		} else if !errors.Is(err, holdfast.ErrHeld) {
 			h.t.Error(err)
@@ -77,7 +77,7 @@ func (h *hive) act(random *rand.Rand) {
 		wait, cancel := context.WithTimeout(ctx, time.Duration(random.IntN(200))*time.Microsecond)
 		defer cancel()
 		if hold, err := c.Mutex(name).Lock(wait); err == nil {
-			h.work(hold.Context(ctx), c, name, random)
+			h.use(hold.Context(ctx), c, name, random)
 			mustUnlock(h.t, hold)
 		} else if !errors.Is(err, context.DeadlineExceeded) {
 			h.t.Error(err)
@@ -95,8 +95,8 @@ func (h *hive) act(random *rand.Rand) {
 	}
 }
 
-// work is done under the lock. Two goroutines of its own nest in it, and exclude each other.
-func (h *hive) work(ctx context.Context, c *holdfast.Client, name string, random *rand.Rand) {
+// use is what is done under the lock. Two goroutines of its own nest in it, and exclude each other.
+func (h *hive) use(ctx context.Context, c *holdfast.Client, name string, random *rand.Rand) {
 	inside, tokens := h.inside[name], h.tokens[name]
 	if n := inside.Add(1); n != 1 {
 		h.t.Errorf("%d hold %q", n, name)
