@@ -13,7 +13,9 @@
 //
 // Every case has a name and a rule, and prints the rule when it fails. Rules are named by a letter and a number:
 //
-//   - A1…A7, R1…R4, L1…L4, B1…B3: the comments of [driver.Store], [driver.Lease] and [driver.Breaker], word by word.
+//   - A1…A7, R1…R4, L1…L4, B1…B3: the comments of [driver.Store], [driver.Lease] and [driver.Breaker], word by word; without a
+//     number, what is said there of Acquire, Release and Break in general.
+//   - "the life of an attempt", "the race of …": the package comment of driver.
 //   - G: [driver.Guarantees], [driver.Grant] and the other types of package driver.
 //   - T1…T6, time: T1 a hold is valid until asked + TTL − margin, and no longer. T2 the store names the clock. T3 renewal is
 //     answered by renewed, gone or unknown, and only renewed moves the deadline. T4 loss ends the hold's contexts with its
@@ -22,8 +24,22 @@
 //   - O1…O6, ownership: O1 an attempt's id is a secret. O2 what may have reached the store is undone. O3 re-entry nests and
 //     never fans out. O4 only its owner or Break ends a hold. O6 MinHold is written with the grant.
 //   - N, names: different names are different locks, and a bad name is refused before the store is touched.
-//   - E, errors: taken, unreachable, cancelled, guarded and lost are never confused.
 //   - C, close: Close ends what is under way and leaves nothing behind.
+//
+// Topics are subtests, and cases are subtests of those: -run 'TestConformance/fencing/release' selects one.
+//
+//	exclusion    goroutines, clients, owners                 readers      together, fair, generations, a TTL for each
+//	processes    exclusion, kill −9, SIGSTOP                 permits      limits, order, a TTL for each
+//	expiry       take-over, and not before                   reentry      nesting, siblings, strangers
+//	renewal      over many TTLs, Fixed, Extend, Check        names        different names, bad names
+//	loss         its cause, Grace, MaxHold, promptness       errors       answers and no answers, secrets
+//	unknown      renewals without an answer                  keeping      MinHold
+//	fencing      tokens across everything                    inspection   who holds, who waits
+//	idempotence  an attempt asked for again                  breaking     gently, and at once
+//	undo         lost answers, late requests, crossing       closing      what is under way, what is held
+//	cancelling   leaves nothing behind                       denied       what Guarantees denies
+//	order        first come first served                     leaks        goroutines, and what is left in the store
+//	waking       the right one, once
 //
 // What [driver.Guarantees] denies is checked too: it must answer ErrUnsupported. The cases that then do not apply are named in
 // the log. They are not skipped tests: nothing here calls Skip.
@@ -32,7 +48,7 @@
 //
 // By arithmetic, never by stop-watch: a case compares instants of the store's own clock with what a grant or a hold promised. "Not
 // before" is strict. "In the end" is bounded by [Patience] only, so that a busy machine fails nobody. Cases run beside each other,
-// each with lock names of its own. A Run takes about 20 s, and longer where the shortest TTL of the store is long.
+// each with lock names of its own. A Run takes some 15 s, and longer where the shortest TTL of the store is long.
 //
 // # Processes
 //
