@@ -160,6 +160,9 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
+	if grant == nil {
+		return nil, errors.New("the driver answered neither with a grant nor with an error, against its contract")
+	}
 	return a.adopt(grant)
 }
 

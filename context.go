@@ -18,7 +18,7 @@ type tokenKey struct{}
 func (x *holdContext) Value(key any) any {
 	switch k := key.(type) {
 	case heldKey:
-		if x.hold.t.c == k.c && x.hold.Name() == k.name {
+		if x.hold.t.c == k.c && x.hold.Name() == k.name && x.hold.Err() == nil {
 			return x.hold
 		}
 	case tokenKey:
@@ -27,7 +27,7 @@ func (x *holdContext) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// heldIn returns the innermost hold of that lock from whose Context ctx descends, or nil.
+// heldIn returns the innermost hold of that lock that is still good and from whose Context ctx descends, or nil.
 func heldIn(ctx context.Context, c *Client, name string) *Hold {
 	if ctx.Value(tokenKey{}) == nil {
 		return nil // no hold at all: the common case, and cheaper to ask
@@ -46,10 +46,8 @@ func Token(ctx context.Context) uint64 {
 
 // Held returns the hold of that lock from whose Context ctx descends, if it is still good.
 func (c *Client) Held(ctx context.Context, name string) (*Hold, bool) {
-	if h := heldIn(ctx, c, name); h != nil && h.Err() == nil {
-		return h, true
-	}
-	return nil, false
+	h := heldIn(ctx, c, name)
+	return h, h != nil
 }
 
 // Context returns a context for work under the lock. It ends when parent does; and with the hold, context.Cause then telling why:

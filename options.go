@@ -49,7 +49,8 @@ type openOption func(*clientConfig)
 func (o openOption) open(c *clientConfig) { o(c) }
 
 // TTL is how long the store keeps a hold that nobody renews: how long others wait after a crash, and how long a holder that
-// is cut off may go on. 100 ms to 24 h, within the store's own bounds; 10 s if it is not given.
+// is cut off may go on. 100 ms to 24 h, within the store's own bounds, and well above the time that the store takes to answer; 10 s
+// if it is not given.
 func TTL(d time.Duration) Option { return lockOption(func(c *lockConfig) { c.ttl = d }) }
 
 // Grace ends a hold's contexts that much before the hold could be anybody else's, wherever the end is foreseen, so that work can

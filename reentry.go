@@ -13,7 +13,8 @@ import (
 //	A ── child B ── child C      Lock with C's context nests below C; with A's context it waits for B's end
 //
 // The store's hold ends with the last Unlock, in whatever order: B may outlive A. A hold that has ended is re-entered no more:
-// whoever still has its context goes to the end of the store's queue, like everybody else.
+// whoever still has its context nests in the innermost hold around it that is still good, or else goes to the end of the store's
+// queue, like everybody else.
 //
 // A nested hold keeps the TTL, MaxHold and MinHold of the outermost; the longest Grace counts.
 

@@ -277,3 +277,27 @@ func TestNestedOptions(t *testing.T) {
 		mustUnlock(t, outer)
 	})
 }
+
+// Rule of ownership 3: the context of a hold that has ended does not re-enter it, but it still descends from the live hold around it.
+func TestContextOfEndedInnerHoldNestsInTheOuter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		locks := s.open(t)
+		m := locks.Mutex("a")
+		outer := mustLock(t, m)
+		inner := mustLockIn(outer.Context(t.Context()), t, m)
+		ctx := context.WithoutCancel(inner.Context(outer.Context(t.Context())))
+		mustUnlock(t, inner)
+		if h, ok := locks.Held(ctx, "a"); !ok || h != outer {
+			t.Errorf("Held: %v, %v", h, ok)
+		}
+		mustUnlock(t, mustLockIn(ctx, t, m))
+		if n := len(s.asked("acquire")); n != 1 {
+			t.Errorf("asked the store %d times", n)
+		}
+		mustUnlock(t, outer)
+		if h, ok := locks.Held(ctx, "a"); ok || h != nil {
+			t.Errorf("Held after both have ended: %v, %v", h, ok)
+		}
+	})
+}

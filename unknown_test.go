@@ -188,3 +188,20 @@ func TestTryLockGivesUpAnew(t *testing.T) {
 		})
 	}
 }
+
+// Rule (driver contract): a driver that answers with neither a grant nor an error is told so; nothing panics, and what it may have
+// done is undone.
+func TestNeitherGrantNorError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.acquire = func(context.Context, *driver.Request, int) (*driver.Grant, error) { return nil, nil }
+		_, err := s.open(t).Mutex("a").TryLock(t.Context())
+		var problem *holdfast.StoreError
+		if !errors.As(err, &problem) || errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("%v, want a *StoreError", err)
+		}
+		if len(s.asked("release")) == 0 {
+			t.Error("nothing was undone")
+		}
+	})
+}

@@ -134,7 +134,7 @@ func Answered(err error) bool {
 }
 
 // Refused wraps an error of the store's own with which it certainly declined the request: no permission, out of memory, read-only.
-// It is an answer, and final: the core reports it instead of asking again.
+// It is an answer, and final: the core reports it instead of asking again. Of a renewal it says only that this one failed (L3).
 type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return "refused: " + r.Err.Error() }
