@@ -171,7 +171,7 @@ func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c := a.c
 	now := c.clock.Now()
 	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace, graceBound: a.req.TTL / 2}
-	t.alarm.owner, t.holds = t, t.first[:0]
+	t.alarm.What, t.holds = t, t.first[:0]
 	if a.config.maxHold > 0 {
 		t.maxEnd = now.Add(a.config.maxHold)
 	}

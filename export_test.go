@@ -18,5 +18,5 @@ func (c *Client) Residue() (tenures, leases, alarms, running int) {
 	defer c.mu.Unlock()
 	c.schedule.mu.Lock()
 	defer c.schedule.mu.Unlock()
-	return len(c.tenures), len(c.keeps), len(c.schedule.alarms), c.running
+	return len(c.tenures), len(c.keeps), c.schedule.alarms.Len(), c.running
 }

@@ -42,7 +42,7 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 	k := c.keeps[grant.Lease]
 	if k == nil {
 		k = &keep{c: c, lease: grant.Lease, end: validUntil(grant.Asked, grant.TTL)}
-		k.due.owner, k.tenures, k.backoff.Rand = k, k.first[:0], c.random
+		k.due.What, k.tenures, k.backoff.Rand = k, k.first[:0], c.random
 		c.keeps[grant.Lease] = k
 	}
 	k.ask = max(k.ask, ask)

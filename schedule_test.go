@@ -31,7 +31,7 @@ func TestScheduleRingsOnTime(t *testing.T) {
 		bells := make([]*bell, 30)
 		for i := range bells {
 			bells[i] = &bell{clock: clock, due: driver.Never}
-			bells[i].owner = bells[i]
+			bells[i].What = bells[i]
 		}
 		for range 3000 {
 			b, at := bells[random.IntN(len(bells))], clock.Now().Add(time.Duration(1+random.IntN(1000))*time.Millisecond)
@@ -82,7 +82,7 @@ func TestScheduleCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSchedule(driver.Local())
 		early, late := &bell{clock: s.clock}, &bell{clock: s.clock}
-		early.owner, late.owner = early, late
+		early.What, late.What = early, late
 		s.set(&early.alarm, s.clock.Now().Add(time.Second))
 		s.close()
 		s.set(&late.alarm, s.clock.Now().Add(time.Second))
@@ -111,7 +111,7 @@ func TestScheduleNeedsFewTimers(t *testing.T) {
 		s := newSchedule(clock)
 		for range 1000 {
 			b := &bell{clock: clock}
-			b.owner = b
+			b.What = b
 			s.set(&b.alarm, clock.Now().Add(10*time.Second))
 			s.clear(&b.alarm)
 			time.Sleep(time.Millisecond)

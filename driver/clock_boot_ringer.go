@@ -1,13 +1,12 @@
 package driver
 
 import (
-	"container/heap"
 	"math"
 	"sync"
 	"time"
 )
 
-// A ringer is a Clock made of a reading and an alarm: it keeps all deadlines in one heap, and one goroutine waits for the earliest.
+// A ringer is a Clock made of a reading and an alarm: it keeps all deadlines on one agenda, and one goroutine waits for the earliest.
 //
 // The goroutine and its alarm exist from the first deadline until a short time (linger) after the last. What it does, forever:
 //
@@ -18,16 +17,16 @@ import (
 // Races, by name:
 //
 //   - earlier deadline: At comes during 3 with a deadline before the one that the alarm is set to. It sets the alarm itself.
-//   - empty heap: stop takes the last deadline during 3, and the alarm is set far ahead. It sets the alarm to the linger.
+//   - empty agenda: stop takes the last deadline during 3, and the alarm is set far ahead. It sets the alarm to the linger.
 //   - late At: At comes when the goroutine has decided to end. Both happen under the mutex: either it does not end, or At finds no
 //     alarm and starts anew.
-//   - late stop: stop comes when its callback has been taken from the heap. It reports false: the callback runs, or has run.
+//   - late stop: stop comes when its callback has been taken off the agenda. It reports false: the callback runs, or has run.
 type ringer struct {
 	now  func() Instant
 	open func() alarm
 
 	mu        sync.Mutex
-	queue     deadlines
+	agenda    Agenda[func()]
 	alarm     alarm   // nil: there is no goroutine
 	armed     Instant // what the alarm is, or was last, set to
 	lingering bool    // armed is no later than the end of the linger
@@ -47,10 +46,10 @@ func (r *ringer) At(t Instant, f func()) (stop func() bool) {
 	if t == Never {
 		return neverRings()
 	}
-	d := &deadline{ringer: r, at: t, ring: f}
+	d := &deadline{ringer: r, entry: Entry[func()]{What: f}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	heap.Push(&r.queue, d)
+	r.agenda.Set(&d.entry, t)
 	r.used = true
 	if r.alarm == nil {
 		r.alarm = r.open()
@@ -67,17 +66,23 @@ func (r *ringer) arm(t Instant) {
 	r.alarm.set(t)
 }
 
-// stop takes d out of the heap, and reports whether it was still there.
+// A deadline is one call of At.
+type deadline struct {
+	ringer *ringer
+	entry  Entry[func()]
+}
+
+// stop takes d off the agenda, and reports whether it was still there.
 func (d *deadline) stop() bool {
 	r := d.ringer
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d.index < 0 {
+	if !d.entry.IsSet() {
 		return false
 	}
-	heap.Remove(&r.queue, d.index)
-	d.ring = nil // whoever keeps stop does not keep what the callback refers to
-	if len(r.queue) == 0 && !r.lingering {
+	r.agenda.Clear(&d.entry)
+	d.entry.What = nil // whoever keeps stop does not keep what the callback refers to
+	if r.agenda.Len() == 0 && !r.lingering {
 		r.used, r.lingering = false, true
 		r.arm(r.now().Add(linger))
 	}
@@ -108,22 +113,22 @@ func (r *ringer) run() {
 // ringDue rings what is due and sets the alarm. It returns nil if there is nothing left to wait for: the alarm is closed then.
 func (r *ringer) ringDue() alarm {
 	r.mu.Lock()
-	for d := r.queue.due(r.now()); d != nil; d = r.queue.due(r.now()) {
+	for d := r.agenda.Due(r.now()); d != nil; d = r.agenda.Due(r.now()) {
 		r.mu.Unlock() // not deferred: a callback may end this goroutine
-		d.ring()
+		d.What()
 		r.mu.Lock()
 	}
 	defer r.mu.Unlock()
 	switch {
-	case len(r.queue) > 0:
+	case r.agenda.Len() > 0:
 		r.lingering = false
-		r.arm(r.queue[0].at)
+		r.arm(r.agenda.Next())
 	case r.used:
 		r.used, r.lingering = false, true
 		r.arm(r.now().Add(linger))
 	default:
 		r.alarm.close()
-		r.alarm, r.queue = nil, nil // the queue too: it may have been long
+		r.alarm, r.agenda = nil, Agenda[func()]{} // the agenda too: it may have been long
 	}
 	return r.alarm
 }

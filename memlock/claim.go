@@ -52,8 +52,8 @@ type claim struct {
 	lost    func(error) // Request.Lost of that connection, if there is one that still wants to know
 
 	state      state
-	prev, next *claim // in a list of its lock
-	deadline          // the next moment at which time alone changes something
+	prev, next *claim   // in a list of its lock
+	deadline   deadline // the next moment at which time alone changes something
 
 	// While it waits.
 	ticket  uint64 // rises with every claim: the order of service
@@ -81,7 +81,7 @@ func (s *Server) newClaim(l *lock, r *driver.Request, now driver.Instant) *claim
 		ttl: clampTTL(r.TTL), keep: r.Keep, reserve: min(uint64(r.Reserve), MaxReserve),
 		ticket: s.ticket, queued: now,
 	}
-	c.deadline.event = c
+	c.deadline.What = c
 	s.claims[c.id] = c
 	return c
 }

@@ -18,7 +18,7 @@ func (c *claim) due(s *Server, now driver.Instant) {
 // look again first.
 func (s *Server) expire(c *claim, now driver.Instant) {
 	if now.Before(c.expires) {
-		s.schedule(&c.deadline, c.expires)
+		s.deadlines.Set(&c.deadline, c.expires)
 		return
 	}
 	s.tell(c, driver.ErrGone)

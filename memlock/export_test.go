@@ -14,11 +14,11 @@ func (st *Store) Server() *Server { return st.server }
 func (s *Server) Remains() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.locks)+len(s.claims)+len(s.tombs)+len(s.deadlines)+len(s.losses) == 0 {
+	if len(s.locks)+len(s.claims)+len(s.tombs)+s.deadlines.Len()+len(s.losses) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d locks, %d claims, %d tombs, %d deadlines, %d losses",
-		len(s.locks), len(s.claims), len(s.tombs), len(s.deadlines), len(s.losses))
+		len(s.locks), len(s.claims), len(s.tombs), s.deadlines.Len(), len(s.losses))
 }
 
 // Alarms counts the alarms that were ever set.
@@ -40,7 +40,7 @@ func (s *Server) Exhume(r *driver.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.tombs[idOf(r)]; t != nil {
-		s.unschedule(&t.deadline)
+		s.deadlines.Clear(&t.deadline)
 		delete(s.tombs, t.id)
 	}
 }

@@ -17,7 +17,7 @@ type lock struct {
 	queue   list // present waiters, by ticket
 	absent  list // waiters whose callers went away
 
-	deadline // when to tell the waiters next how things stand: see wait.go
+	deadline deadline // when to tell the waiters next how things stand: see wait.go
 }
 
 // lockFor returns the lock that r asks for, and makes it if it does not exist.
@@ -26,7 +26,7 @@ func (s *Server) lockFor(r *driver.Request) (*lock, error) {
 	l := s.locks[k]
 	if l == nil {
 		l = &lock{key: k, server: s, limit: r.Limit}
-		l.deadline.event = l
+		l.deadline.What = l
 		s.locks[k] = l
 	}
 	if l.limit != r.Limit {
@@ -68,7 +68,7 @@ func (s *Server) give(c *claim, now driver.Instant) {
 	c.granted = now
 	c.keptUntil = now.Add(c.keep)
 	c.expires = now.Add(c.ttl)
-	s.schedule(&c.deadline, c.expires)
+	s.deadlines.Set(&c.deadline, c.expires)
 }
 
 // nextToken returns the tokens of a grant to c. Readers share the token of those who read already, unless that was broken.
@@ -91,7 +91,7 @@ func (s *Server) end(c *claim, keeps bool, now driver.Instant) {
 		c.state = kept
 		c.lock.holders.remove(c)
 		c.lock.holders.insert(c, nil) // kept ones first: nextToken looks at the last
-		s.schedule(&c.deadline, c.keptUntil)
+		s.deadlines.Set(&c.deadline, c.keptUntil)
 		return
 	}
 	s.vacate(c, now)
@@ -100,7 +100,7 @@ func (s *Server) end(c *claim, keeps bool, now driver.Instant) {
 // vacate takes a holder, or one that is kept, out of the lock, and serves those who wait.
 func (s *Server) vacate(c *claim, now driver.Instant) {
 	c.state = ended
-	s.unschedule(&c.deadline)
+	s.deadlines.Clear(&c.deadline)
 	c.lock.holders.remove(c)
 	c.lock.taken -= c.n
 	s.serve(c.lock, now)
@@ -111,7 +111,7 @@ func (s *Server) vacate(c *claim, now driver.Instant) {
 func (s *Server) tidy(l *lock) {
 	if l.holders.len+l.queue.len+l.absent.len == 0 {
 		delete(s.locks, l.key)
-		s.unschedule(&l.deadline)
+		s.deadlines.Clear(&l.deadline)
 	}
 }
 

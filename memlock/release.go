@@ -45,7 +45,7 @@ func (s *Server) withdraw(c *claim, now driver.Instant) {
 	}
 	c.state = ended
 	delete(s.claims, c.id)
-	s.unschedule(&c.deadline)
+	s.deadlines.Clear(&c.deadline)
 	if c.decided != nil {
 		close(c.decided)
 	}
@@ -56,7 +56,7 @@ func (s *Server) withdraw(c *claim, now driver.Instant) {
 // A tomb remembers an attempt that was undone before it was asked for: its Acquire may still be on its way (R2).
 type tomb struct {
 	id
-	deadline
+	deadline deadline
 }
 
 // entomb makes sure that r's attempt is not granted, should it come within r.TTL.
@@ -64,10 +64,10 @@ func (s *Server) entomb(r *driver.Request, now driver.Instant) {
 	t := s.tombs[idOf(r)]
 	if t == nil {
 		t = &tomb{id: idOf(r)}
-		t.deadline.event = t
+		t.deadline.What = t
 		s.tombs[t.id] = t
 	}
-	s.schedule(&t.deadline, max(t.at, now.Add(clampTTL(r.TTL))))
+	s.deadlines.Set(&t.deadline, max(t.deadline.At(), now.Add(clampTTL(r.TTL))))
 }
 
 // due removes the tomb: what has not come by now never will.

@@ -24,7 +24,7 @@ type Server struct {
 	token  uint64 // the last one that was given away
 	ticket uint64 // the last one that was drawn
 
-	deadlines deadlines
+	deadlines driver.Agenda[event]
 	armed     driver.Instant // when the alarm will ring; Never: there is none
 	disarm    func() bool
 	alarm     uint64 // counts the alarms that were set

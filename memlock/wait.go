@@ -32,8 +32,8 @@ func (s *Server) join(c *claim, st *Store, tell func(driver.Progress), now drive
 		l := c.lock
 		call.news = make(chan struct{}, 1)
 		call.first = driver.Progress{Place: l.queue.place(c), Holders: l.describe(now)}
-		if l.deadline.slot == 0 {
-			s.schedule(&l.deadline, now.Add(tellEvery))
+		if !l.deadline.IsSet() {
+			s.deadlines.Set(&l.deadline, now.Add(tellEvery))
 		}
 	}
 	return call
@@ -95,14 +95,14 @@ func (s *Server) depart(c *claim, leaves func(*caller) bool, now driver.Instant)
 	c.away = true
 	c.lock.queue.remove(c)
 	c.lock.absent.append(c)
-	s.schedule(&c.deadline, now.Add(c.ttl))
+	s.deadlines.Set(&c.deadline, now.Add(c.ttl))
 	return true
 }
 
 // returned puts an absent waiter back in its place.
 func (s *Server) returned(c *claim) {
 	c.away = false
-	s.unschedule(&c.deadline)
+	s.deadlines.Clear(&c.deadline)
 	c.lock.absent.remove(c)
 	c.lock.queue.enqueue(c)
 }
@@ -127,7 +127,7 @@ func (l *lock) due(s *Server, now driver.Instant) {
 		}
 	}
 	if curious {
-		s.schedule(&l.deadline, now.Add(tellEvery))
+		s.deadlines.Set(&l.deadline, now.Add(tellEvery))
 	}
 }
 
