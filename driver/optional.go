@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What a Store may also be. The core asks by type assertion; absent means ErrUnsupported.
+// What a Store may also be. The core asks by type assertion; absent means ErrUnsupported. A name that is none is ErrName here too.
 
 // An Inspector shows who holds and who waits. It never changes anything, and never shows an attempt's id.
 type Inspector interface {
@@ -25,7 +25,7 @@ type Info struct {
 	Mode    Mode // Permits for a semaphore; otherwise the mode of its holders, or Exclusive
 	Limit   int  // Permits
 	Holders []Holder
-	Waiters []Waiter      // in the order in which they will be served, where the store knows it
+	Waiters []Waiter      // in the order in which they will be served; with Guarantees.FIFO all of them, else as far as known
 	Guard   time.Duration // > 0: nothing is granted for so long
 }
 
@@ -57,7 +57,8 @@ type Breaker interface {
 	// Break ends exactly the hold with that token (of a reader: all readers of its generation): nil, or ErrGone when there is
 	// none. Later tokens are greater.
 	//
-	//  B1. Its holder is told *Broken by Lost, where the store can push, and by its next Renew.
+	//  B1. Its holder is told *Broken by Lost, where the store can push, and by its next Renew. Where one lease is for many holds
+	//      Renew cannot tell which, and Lost must.
 	//  B2. Without Now it is not renewed again, and moves on when its holder releases it or when its TTL is over: exclusion is kept,
 	//      and so is its Keep. Once it has ended, Renew says *Broken and ErrGone both.
 	//  B3. With Now it is freed at once, Keep included: the holder may still be at work, and only the fence helps.

@@ -14,7 +14,7 @@ type Store interface {
 	//
 	//  A1. Idempotent by r.Attempt: repeated for an attempt that waits or holds, it goes on with that one: the same place in the
 	//      queue, the same token, its TTL begun anew. The core repeats it, with back-off, after an unknown answer for as long as
-	//      ctx lives; two calls for one attempt may also overlap. An attempt that comes back with another mode or N is ErrRequest;
+	//      ctx lives; two calls for one attempt may also overlap, and all get the answer. An attempt that comes back with another mode or N is ErrRequest;
 	//      one whose hold was broken keeps it as it is, not renewed.
 	//  A2. Two attempts are two owners, also on one connection, session or lease.
 	//  A3. An error is an answer ([Answered]: the attempt neither waits nor holds, nothing is to be undone) or unknown: the
@@ -24,15 +24,16 @@ type Store interface {
 	//      Asked and TTL tell.
 	//  A5. With r.NoWait it never waits for another holder: *[Held] or *[Guarded], and nothing is queued.
 	//  A6. The waiting that it does is cheap: no goroutine, connection or query per second for each waiter, where the store can.
-	//  A7. A mode or a Keep that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused before
+	//      A waiter has no Lease: whatever keeps its place, a session for instance, the driver keeps alive meanwhile.
+	//  A7. A mode, a Keep or a Reserve that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused before
 	//      the store is touched.
 	Acquire(ctx context.Context, r *Request) (*Grant, error)
 
 	// Release makes sure that r's attempt neither waits nor holds: nil (it did), ErrGone (it did not), or unknown: the core
 	// repeats, until Close or, with leases, until r.TTL has certainly run out.
 	//
-	//  R1. It needs no Grant, may run beside an Acquire of the same attempt (which then answers ErrGone), and never gets the
-	//      caller's context.
+	//  R1. It needs no Grant, may run beside an Acquire of the same attempt (which then answers ErrGone, and sends nothing more
+	//      for it: a confirmation after the Release would hold again), and never gets the caller's context.
 	//  R2. An Acquire still on its way, the first or a repetition, may then not hold for longer than r.TTL (a tombstone, or its
 	//      TTL); a store without TTLs ends the session or connection which that request went out on. Where Release finds
 	//      nothing a tombstone is worth having: the lock is then not taken by nobody, not even for a TTL.
@@ -55,7 +56,7 @@ type Store interface {
 	// stores are taken in its order.
 	Identity(ctx context.Context) (string, error)
 
-	// Close ends sessions and connections; the core has released before. Calls under way return an error, soon.
+	// Close ends sessions and connections; the core has released before. Calls under way, and all later ones, return ErrClosed.
 	Close() error
 }
 

@@ -46,6 +46,7 @@
 //  3. Grant.Asked is the clock just before the acquire went out that was granted. After a wait that moment is long past, and the
 //     answer may be old: so a grant whose acquire has waited for more than a tenth of its TTL is asked for again, which renews
 //     it, and the new answer counts. If ctx ends before that has come, the outcome is unknown.
+//     A Release that comes meanwhile ends it with ErrGone; a confirmation that it has overtaken is undone (R1).
 //  4. Only a confirmed renewal is one: an error is passed on as it is, and unknown stays unknown (L3).
 //  5. Lost is called for what the server reports. A connection that dies says nothing about holds: reports that it carried are
 //     lost, and the next renewal tells.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast.dev/driver"
@@ -34,8 +35,10 @@ func (s *store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		return nil, err
 	}
 	what := pack(r)
-	s.owners.LoadOrStore(what.key(), &owner{lost: r.Lost}) // asked again, it stays the first: Lost is called at most once
-	var known error                                        // why there was no grant yet, as far as known
+	entry, _ := s.owners.LoadOrStore(what.key(), &owner{lost: r.Lost}) // asked again, it stays the first: Lost is called at most once
+	o := entry.(*owner)
+	var known error // why there was no grant yet, as far as known
+	confirms := false
 	waiting := func(p driver.Progress) {
 		known = reason(p)
 		if r.Waiting != nil {
@@ -55,11 +58,27 @@ func (s *store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 			return nil, err
 		}
 		g := answer.Grant
-		if g.Waited && s.clock.Now().Sub(asked) > g.TTL/10 {
-			continue // an old push, perhaps: confirm it
+		old := g.Waited && s.clock.Now().Sub(asked) > g.TTL/10
+		switch {
+		case old && !o.released.Load():
+			confirms = true // an old push, perhaps: ask again
+			continue
+		case o.released.Load():
+			if confirms {
+				s.releaseAgain(ctx, o, what)
+			}
+			return nil, driver.ErrGone
 		}
 		return &driver.Grant{Token: g.Token, Spare: g.Spare, Asked: asked, TTL: g.TTL, Lease: lease{s, what.key()}}, nil
 	}
+}
+
+// releaseAgain undoes a confirmation that a Release has overtaken, and that therefore holds again, once that Release is over: its
+// answer must tell what it found.
+func (s *store) releaseAgain(ctx context.Context, o *owner, what request) {
+	o.releasing.Lock()
+	defer o.releasing.Unlock()
+	s.client.do(ctx, &call{Op: opRelease, Request: what}, nil)
 }
 
 func reason(p driver.Progress) error {
@@ -75,6 +94,12 @@ func (s *store) Release(ctx context.Context, r *driver.Request) error {
 		return err
 	}
 	what := pack(r)
+	if entry, ok := s.owners.Load(what.key()); ok {
+		o := entry.(*owner)
+		o.released.Store(true)
+		o.releasing.Lock()
+		defer o.releasing.Unlock()
+	}
 	_, err := s.client.do(ctx, &call{Op: opRelease, Request: what}, nil)
 	if err == nil || errors.Is(err, driver.ErrGone) {
 		s.owners.Delete(what.key())
@@ -104,8 +129,11 @@ func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.s.S
 
 // An owner is to be told, once, that the hold of its attempt has ended.
 type owner struct {
-	lost func(error) // may be nil
-	once sync.Once
+	lost     func(error) // may be nil
+	once     sync.Once
+	released atomic.Bool // Release was called
+
+	releasing sync.Mutex // held by Release
 }
 
 // tellLost passes on what the server reports of an attempt: the client's rule 5.
