@@ -33,7 +33,11 @@ type ending struct {
 
 // enter makes a hold of the tenure. c.mu is held.
 func (t *tenure) enter(parent *Hold) *Hold {
-	h := &Hold{t: t, parent: parent}
+	h := &t.root // the first one costs nothing
+	if parent != nil {
+		h = new(Hold)
+	}
+	h.t, h.parent = t, parent
 	t.holds = append(t.holds, h)
 	return h
 }
@@ -256,7 +260,9 @@ func (h *Hold) unlocked(e Event, begun driver.Instant) error {
 		e.Err = t.lost
 	}
 	c.mu.Unlock()
-	e.Took = c.clock.Now().Sub(begun)
-	c.observe(c.base, e)
+	if c.config.observer != nil {
+		e.Took = c.clock.Now().Sub(begun)
+		c.observe(c.base, e)
+	}
 	return e.Err
 }

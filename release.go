@@ -19,17 +19,18 @@ const (
 // that, or, after wait, a *StoreError: then it goes on in the background, until the store has let go by itself for certain. end is
 // until when the hold is valid if the answer never comes. The caller is counted by begin.
 func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Instant) error {
-	giveUp := c.giveUp(req, end)
-	err := c.releaseUntil(req, min(giveUp, c.clock.Now().Add(wait)))
+	begun := c.clock.Now()
+	err := c.releaseUntil(req, begun, begun.Add(wait))
 	switch {
 	case err == nil, errors.Is(err, driver.ErrGone):
 		return err
 	case driver.Answered(err):
 		return c.storeError("unlock", err)
 	}
+	giveUp := c.giveUp(req, begun, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.spawn(func() { c.releaseUntil(req, giveUp) }) {
+	if !c.spawn(func() { c.releaseUntil(req, c.clock.Now(), giveUp) }) {
 		return c.storeError("unlock", errors.Join(errors.New("not confirmed, it is left to its TTL"), err))
 	}
 	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
@@ -37,31 +38,32 @@ func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Ins
 
 // releaseLater releases in the background from the start.
 func (c *Client) releaseLater(req *driver.Request, end driver.Instant) {
-	giveUp := c.giveUp(req, end)
+	now := c.clock.Now()
+	giveUp := c.giveUp(req, now, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spawn(func() { c.releaseUntil(req, giveUp) })
+	c.spawn(func() { c.releaseUntil(req, now, giveUp) })
 }
 
-// giveUp is when the store has let go by itself for certain, of a hold that is valid until end, and of a request on its way.
-func (c *Client) giveUp(req *driver.Request, end driver.Instant) driver.Instant {
+// giveUp is when the store has let go by itself for certain, of a hold that is valid until end, and of a request that was on its
+// way at now.
+func (c *Client) giveUp(req *driver.Request, now, end driver.Instant) driver.Instant {
 	g := c.known.Load()
 	if g == nil || g.MaxTTL == 0 && g.Session == 0 {
 		return driver.Never
 	}
 	ttl := max(req.TTL, g.Session)
-	now := c.clock.Now()
 	if end != driver.Never { // else it ends with its session, or with another's news
 		ttl = max(ttl, end.Sub(now))
 	}
 	return now.Add(ttl + 2*driver.Margin(ttl))
 }
 
-// releaseUntil repeats Release until the store has answered, the client ends, or until late.
-func (c *Client) releaseUntil(req *driver.Request, late driver.Instant) error {
+// releaseUntil repeats Release, from now on, until the store has answered, the client ends, or until late.
+func (c *Client) releaseUntil(req *driver.Request, now, late driver.Instant) error {
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
 	for asks := 1; ; asks++ {
-		err := c.releaseOnce(req, late.Sub(c.clock.Now()))
+		err := c.releaseOnce(req, late.Sub(now))
 		switch {
 		case errors.Is(err, driver.ErrGone) && asks > 1:
 			return nil // by an earlier ask, whose answer was lost
@@ -74,6 +76,7 @@ func (c *Client) releaseUntil(req *driver.Request, late driver.Instant) error {
 		if pause <= 0 || driver.Sleep(c.base, pause) != nil || pause == left {
 			return err
 		}
+		now = c.clock.Now()
 	}
 }
 

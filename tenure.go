@@ -35,6 +35,7 @@ type tenure struct {
 	over     bool
 	detached bool    // released or over: the client does nothing more about it by itself
 	holds    []*Hold // that are not unlocked yet
+	root     Hold    // the outermost hold
 	first    [1]*Hold
 	alarm    alarm // the next moment to look at it: Grace before the end, then the end
 }
