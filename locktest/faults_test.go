@@ -102,8 +102,8 @@ var faults = []fault{
 	{
 		name: "believes an old message", what: "a grant counts from the moment at which its message arrives",
 		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
-		line:  "if g.Waited && s.clock.Now().Sub(asked) > g.TTL/10 {",
-		wrong: "if asked = s.clock.Now(); false {",
+		line:  "old := g.Waited && s.clock.Now().Sub(asked) > g.TTL/10",
+		wrong: "old := false\n\t\tasked = s.clock.Now()",
 		fails: "waking/old", rule: "T6",
 	},
 }
