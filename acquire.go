@@ -59,7 +59,11 @@ func (c *Client) precheck(ctx context.Context, name string, config *lockConfig) 
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("holdfast: lock %q: not asked for, because the context has ended: %w", name, ctx.Err())
+		err := fmt.Errorf("holdfast: lock %q: not asked for, because the context has ended: %w", name, ctx.Err())
+		if cause := context.Cause(ctx); cause != ctx.Err() {
+			err = fmt.Errorf("%w (%v)", err, cause)
+		}
+		return err
 	}
 	return nil
 }
@@ -95,8 +99,8 @@ func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lock
 			return hold, nil
 		case errors.Is(err, errAnew) && !(noWait && tries >= tryAsks) && driver.Sleep(wait, backoff.Next()) == nil:
 			continue
-		case context.Cause(wait) == ErrClosed:
-			return nil, c.closedError()
+		case context.Cause(wait) == c.gone:
+			return nil, c.gone
 		}
 		return nil, a.explain(err, ctx.Err())
 	}
@@ -240,7 +244,7 @@ func (a *attempt) storeLost(err error) {
 		after = a.tenure.lose(why, err, now)
 	}
 	a.c.mu.Unlock()
-	after.run()
+	after.runApart(a.c)
 }
 
 // explain turns what the store said, or did not say, into what the caller is told. ended is the error of the caller's context.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Client struct {
 	random   func() float64
 	known    atomic.Pointer[Guarantees] // as last found
 
+	gone    error           // that this client is closed; its identity tells it from another's
 	closing context.Context // ends when Close begins: nobody waits any more
 	close   context.CancelFunc
 	base    context.Context // ends when Close is over: nothing is asked of the store any more
@@ -60,10 +62,17 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 		c.store = noStore{}
 		c.config.lock.wrong = argumentError("New: the store is nil")
 	}
+	c.gone = fmt.Errorf("holdfast: store %s: %w; open a new one", c.store, ErrClosed)
 	c.clock = c.store.Clock()
 	c.schedule = newSchedule(c.clock)
 	return c
 }
+
+// String names the client's store, without secrets.
+func (c *Client) String() string { return "holdfast client of " + c.store.String() }
+
+// Format prints String, whatever the verb: inside are the ids of holds, which are secrets.
+func (c *Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // begin counts a call, so that Close can wait for it. Its error is ErrClosed, or that there is no store.
 func (c *Client) begin() error {
@@ -73,18 +82,18 @@ func (c *Client) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.closedError()
+		return c.gone
 	}
 	c.running++
 	return nil
 }
 
-// endWithClient makes Close call cancel with ErrClosed, until stop is called.
+// endWithClient makes Close call cancel with c.gone, until stop is called.
 func (c *Client) endWithClient(cancel *context.CancelCauseFunc) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		(*cancel)(ErrClosed)
+		(*cancel)(c.gone)
 	}
 	c.waits[cancel] = struct{}{}
 	return func() {
@@ -118,10 +127,6 @@ func (c *Client) spawn(f func()) bool {
 		f()
 	}()
 	return true
-}
-
-func (c *Client) closedError() error {
-	return fmt.Errorf("holdfast: store %s: %w; open a new one", c.store, ErrClosed)
 }
 
 func (c *Client) storeError(op string, err error) error {

@@ -24,7 +24,7 @@ func (c *Client) Close() error {
 	c.running++
 	var after aftermath
 	for cancel := range c.waits {
-		after.then(func() { (*cancel)(ErrClosed) })
+		after.then(func() { (*cancel)(c.gone) })
 	}
 	var working []*Hold
 	var free []*tenure

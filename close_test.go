@@ -195,3 +195,23 @@ func TestCloseReportsTheStore(t *testing.T) {
 	s.closing = func() error { return errCut }
 	expect(t, holdfast.New(s).Close(), errCut, "close", "script://")
 }
+
+// Rule (errors): that another client was closed, whose hold's context is used, is that context's end and nothing more.
+func TestAnotherClientWasClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memlock.NewServer()
+		a, b := holdfast.New(memlock.New()), holdfast.New(server.Connect())
+		defer b.Close()
+		stranger := holdfast.New(server.Connect())
+		defer stranger.Close()
+		mustLock(t, stranger.Mutex("x"))
+		ctx := mustLock(t, a.Mutex("a")).Context(t.Context())
+		time.AfterFunc(time.Second, func() { a.Close() })
+		_, err := b.Mutex("x").Lock(ctx)
+		expect(t, err, holdfast.ErrHeld)
+		expect(t, err, context.Canceled)
+		if errors.Is(err, holdfast.ErrClosed) {
+			t.Errorf("b is said to be closed: %v", err)
+		}
+	})
+}

@@ -29,7 +29,7 @@ func (x *holdContext) Value(key any) any {
 
 // heldIn returns the innermost hold of that lock that is still good and from whose Context ctx descends, or nil.
 func heldIn(ctx context.Context, c *Client, name string) *Hold {
-	if ctx.Value(tokenKey{}) == nil {
+	if ctx == nil || ctx.Value(tokenKey{}) == nil {
 		return nil // no hold at all: the common case, and cheaper to ask
 	}
 	h, _ := ctx.Value(heldKey{c, name}).(*Hold)
@@ -38,6 +38,9 @@ func heldIn(ctx context.Context, c *Client, name string) *Hold {
 
 // Token returns the fencing token of the innermost hold from whose Context ctx descends; 0 if there is none.
 func Token(ctx context.Context) uint64 {
+	if ctx == nil {
+		return 0
+	}
 	if h, ok := ctx.Value(tokenKey{}).(*Hold); ok {
 		return h.Token()
 	}

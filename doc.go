@@ -44,7 +44,8 @@
 //
 // Lock with a context that descends from a hold's Context, on the same client and name, nests in that hold instead of waiting
 // for it. Two goroutines that do so with the same context exclude each other. A goroutine's identity means nothing: only the
-// context does. Two clients are strangers, also within one process.
+// context does. A nested hold has the TTL, MaxHold and MinHold of the outermost one; its own Grace counts if it is longer. Two clients
+// are strangers, also within one process.
 //
 // # Testing
 //

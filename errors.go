@@ -9,7 +9,7 @@ import (
 )
 
 // Errors to compare with errors.Is. Taken, unreachable, cancelled, guarded and lost are never confused: an error is ErrHeld only
-// if somebody was seen to hold the lock, a *StoreError only if the store gave no usable answer.
+// if somebody was seen to hold the lock, a *StoreError only if the store gave no usable answer, or refused for another reason.
 var (
 	// ErrHeld: somebody else holds the lock. See *HeldError for who. After a wait that its context cut off, the error is also
 	// ctx.Err().

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -41,6 +42,12 @@ func (t *tenure) enter(parent *Hold) *Hold {
 	t.holds = append(t.holds, h)
 	return h
 }
+
+// String names the lock and the token.
+func (h *Hold) String() string { return fmt.Sprintf("hold of %q, token %d", h.Name(), h.Token()) }
+
+// Format prints String, whatever the verb: inside is the id of the attempt, which is a secret.
+func (h *Hold) Format(f fmt.State, _ rune) { io.WriteString(f, h.String()) }
 
 // Name returns the name of the lock.
 func (h *Hold) Name() string { return h.t.req.Name }
@@ -118,13 +125,16 @@ func (t *tenure) settle(now driver.Instant) (after aftermath) {
 	return after
 }
 
-// Check asks the store whether it still has the hold: nil, a *LostError, or a *StoreError if it does not answer before ctx ends.
-// A good answer of the past says nothing about the future: use the token for that.
+// Check asks the store whether it still has the hold: nil, a *LostError, or a *StoreError if it does not answer before ctx ends. On
+// a store with sessions the session is asked for, and where nothing runs out there is nothing to ask: there a hold that somebody
+// took away is known only by what the store tells by itself. A good answer of the past says nothing about the future: use the token
+// for that.
 func (h *Hold) Check(ctx context.Context) error { return h.renew(ctx, "check", 0) }
 
 // Extend makes sure that at least d is left: it asks the store for that if need be. It never shortens, and extending twice does
 // not add up. A hold that is renewed anyway needs it only before a pause longer than its TTL; a Fixed one is moved by it; MaxHold
-// is not. On a store with sessions it moves only the local end of a Fixed hold. ErrTTL: d is more than the store or MaxHold allows.
+// is not. A session cannot be extended: there it moves the local end of a Fixed hold, and is ErrTTL for others if d is more than the
+// session's TTL. ErrTTL: d is more than the store or MaxHold allows.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g := h.t.c.known.Load() // there since the first grant
 	high := MaxTTL
@@ -171,7 +181,8 @@ func (h *Hold) reaches(d time.Duration) (bool, error) {
 func (t *tenure) moveFixed(d time.Duration, session bool) (done bool) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	if t.localEnd != t.maxEnd {
+	fixed := t.localEnd != t.maxEnd
+	if fixed {
 		end := t.c.clock.Now().Add(d)
 		if t.keep != nil && !session {
 			end = t.keep.end
@@ -182,7 +193,7 @@ func (t *tenure) moveFixed(d time.Duration, session bool) (done bool) {
 		}
 	}
 	t.watch()
-	return session
+	return session && fixed
 }
 
 // renew asks the store now, for the caller.

@@ -45,6 +45,10 @@ func (c *Client) Inspect(ctx context.Context, name string) (*Info, error) {
 // It ends after the first error.
 func (c *Client) List(ctx context.Context, prefix string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
+		if prefix != "" && checkName(prefix) != nil {
+			yield(nil, fmt.Errorf("list: the prefix: %w", checkName(prefix)))
+			return
+		}
 		_, err := ask(ctx, c, "list", func(ctx context.Context) (_ struct{}, err error) {
 			inspector, ok := c.store.(driver.Inspector)
 			if !ok {

@@ -3,9 +3,11 @@ package holdfast_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,4 +144,36 @@ func TestGuarantees(t *testing.T) {
 	expect(t, err, errCut, "guarantees")
 	_, err = locks.Guarantees(noContext)
 	expect(t, err, holdfast.ErrArgument)
+}
+
+// Names: a prefix that no name could begin with is refused before the store is touched.
+func TestListPrefix(t *testing.T) {
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	for _, prefix := range []string{"a\r\nflush_all\r\n", "\xff", strings.Repeat("a", 513)} {
+		for _, err := range locks.List(t.Context(), prefix) {
+			expect(t, err, holdfast.ErrName, "prefix")
+		}
+	}
+}
+
+// Rule of ownership 1: a client or a hold that is printed shows no secret.
+func TestPrintedClientAndHold(t *testing.T) {
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	hold := mustLock(t, locks.Mutex("a"))
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
+		if got := fmt.Sprintf(verb, locks); got != "holdfast client of mem://" {
+			t.Errorf("%s of a client: %q", verb, got)
+		}
+		if got := fmt.Sprintf(verb, hold); got != `hold of "a", token 1` {
+			t.Errorf("%s of a hold: %q", verb, got)
+		}
+	}
+	if holdfast.Token(noContext) != 0 {
+		t.Error("no context has a token")
+	}
+	if _, ok := locks.Held(noContext, "a"); ok {
+		t.Error("no context holds")
+	}
 }

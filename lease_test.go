@@ -173,3 +173,42 @@ func TestExtendOnASession(t *testing.T) {
 		expectLost(t, hold.Unlock(), holdfast.ReasonExpired)
 	})
 }
+
+// Rule of ownership 4: a hold that was broken moves on when it could have expired, though others go on renewing the session that it
+// shares with them.
+func TestBrokenHoldOfASessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().withSession(6 * time.Second)
+		lost := make(map[string]func(error))
+		s.acquire = func(_ context.Context, r *driver.Request, _ int) (*driver.Grant, error) {
+			lost[r.Name] = r.Lost
+			return s.grant(r, s.clock.Now()), nil
+		}
+		locks := s.open(t)
+		broken, other := mustLock(t, locks.Mutex("a")), mustLock(t, locks.Mutex("b"))
+		time.Sleep(time.Minute)
+		lost["a"](&driver.Broken{By: "operator"})
+		expectLost(t, broken.Err(), holdfast.ReasonBroken)
+		if left := broken.Left(); left <= 0 || left > 6*time.Second {
+			t.Errorf("%v left of a broken hold", left)
+		}
+		time.Sleep(6 * time.Second)
+		if broken.Left() != 0 || len(s.asked("release")) != 1 || s.held() != 1 {
+			t.Errorf("%v left, released %d times, %d held", broken.Left(), len(s.asked("release")), s.held())
+		}
+		expectLost(t, broken.Unlock(), holdfast.ReasonBroken)
+		mustUnlock(t, other)
+	})
+}
+
+// Extend cannot make a session longer, and does not say that it did.
+func TestExtendBeyondASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := mustLock(t, newScript().withSession(6*time.Second).open(t).Mutex("a"))
+		expect(t, hold.Extend(t.Context(), time.Minute), holdfast.ErrTTL)
+		if err := hold.Extend(t.Context(), 5*time.Second); err != nil || hold.Left() < 5*time.Second {
+			t.Errorf("%v, %v left", err, hold.Left())
+		}
+		mustUnlock(t, hold)
+	})
+}

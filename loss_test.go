@@ -150,6 +150,7 @@ func TestLossAtOnce(t *testing.T) {
 				if !errors.Is(told, c.says) {
 					t.Errorf("%v does not carry what the store said: %v", told, c.says)
 				}
+				synctest.Wait()
 				if e := diary.of(holdfast.EventLost); len(e) != 1 || e[0].Left != 0 {
 					t.Errorf("events of loss: %+v", e)
 				}

@@ -6,7 +6,7 @@ import (
 )
 
 // An Observer is told what happens to a client's locks, for logs and metrics. Observe is called as things happen, from many
-// goroutines, and must not block: renewals wait for it.
+// goroutines, and must not block: Lock, Unlock and renewals wait for it. The end of a context does not.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -29,7 +29,7 @@ const (
 	EventUnrenewed Kind = "unrenewed" // a renewal got no usable answer, it is asked again: Took, Held, Left, Err
 	EventLost      Kind = "lost"      // Held, Left (what remains of Grace), Err (a *LostError)
 	EventReleased  Kind = "released"  // Took, Held; Count > 0: still held by outer holds; Err: it goes on in the background
-	EventUndone    Kind = "undone"    // what an acquire may have left behind is gone: Took; Err: given up, it ends with its TTL
+	EventUndone    Kind = "undone"    // what an acquire may have left behind is gone: Took; Err: not confirmed yet, it goes on in the background
 	EventBreaking  Kind = "breaking"  // this client broke somebody's hold: Token, Took, Err
 )
 

@@ -3,6 +3,7 @@ package holdfast_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -164,4 +165,39 @@ func TestObserverMayAsk(t *testing.T) {
 			t.Errorf("events: %s", diary.kinds())
 		}
 	})
+}
+
+// Rule of time 4: contexts end at the deadline at the latest, also while an observer takes its time about somebody else's loss.
+func TestSlowObserverDelaysNoContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.renew = func(ctx context.Context, _ *scriptLease, _ time.Duration, _ int) (time.Duration, error) {
+			return 0, hang(ctx)
+		}
+		slow := holdfast.ObserverFunc(func(_ context.Context, e holdfast.Event) {
+			if e.Kind == holdfast.EventLost {
+				time.Sleep(time.Minute)
+			}
+		})
+		locks := s.open(t, holdfast.WithObserver(slow))
+		begun := time.Now()
+		var contexts []context.Context
+		for i := range 10 {
+			hold := mustLock(t, locks.Mutex(strconv.Itoa(i)))
+			contexts = append(contexts, hold.Context(t.Context()))
+		}
+		for _, ctx := range contexts {
+			<-ctx.Done()
+		}
+		took(t, "the end of all contexts", begun, 10*time.Second-driver.Margin(10*time.Second))
+		time.Sleep(time.Hour) // let the observers finish
+	})
+}
+
+// Bad input: an observer that is nil, in either way, is refused.
+func TestNilObserver(t *testing.T) {
+	for _, o := range []holdfast.Observer{nil, holdfast.ObserverFunc(nil)} {
+		_, err := newScript().open(t, holdfast.WithObserver(o)).Mutex("a").Lock(t.Context())
+		expect(t, err, holdfast.ErrArgument, "observer is nil")
+	}
 }

@@ -102,7 +102,13 @@ func Require(r Requirement) OpenOption {
 
 // WithObserver tells o what happens to all locks of the client.
 func WithObserver(o Observer) OpenOption {
-	return openOption(func(c *clientConfig) { c.observer = o })
+	return openOption(func(c *clientConfig) {
+		f, isFunc := o.(ObserverFunc)
+		if c.observer = o; o == nil || isFunc && f == nil {
+			c.observer = nil
+			c.lock.wrong = argumentError("WithObserver: the observer is nil")
+		}
+	})
 }
 
 func newClientConfig(opts []OpenOption) clientConfig {

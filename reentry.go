@@ -34,9 +34,12 @@ func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, n
 		select {
 		case slot <- struct{}{}:
 		case <-done:
+			if ctx.Err() != nil { // it ended with the hold
+				return nil, outer.heldBySibling(ctx.Err())
+			}
 			return nil, nil
 		case <-c.closing.Done():
-			return nil, c.closedError()
+			return nil, c.gone
 		case <-ctx.Done():
 			return nil, outer.heldBySibling(ctx.Err())
 		}

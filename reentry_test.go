@@ -301,3 +301,22 @@ func TestContextOfEndedInnerHoldNestsInTheOuter(t *testing.T) {
 		}
 	})
 }
+
+// Rule (errors): a sibling whose wait ends with the outer hold was in the way of nobody but its own family; the store is not to blame.
+func TestSiblingWaitEndsWithTheOuterHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newScript().open(t).Mutex("a")
+		outer := mustLock(t, m)
+		ctx := outer.Context(t.Context())
+		inner := mustLockIn(ctx, t, m)
+		time.AfterFunc(time.Second, func() { outer.Unlock() })
+		_, err := m.Lock(ctx)
+		expect(t, err, holdfast.ErrHeld)
+		expect(t, err, context.Canceled)
+		var problem *holdfast.StoreError
+		if errors.As(err, &problem) {
+			t.Errorf("the store is blamed: %v", err)
+		}
+		mustUnlock(t, inner)
+	})
+}

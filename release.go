@@ -20,17 +20,17 @@ const (
 // until when the hold is valid if the answer never comes. The caller is counted by begin.
 func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Instant) error {
 	begun := c.clock.Now()
-	err := c.releaseUntil(req, begun, begun.Add(wait))
+	err := c.releaseUntil(req, begun, begun.Add(wait), true)
 	switch {
 	case err == nil, errors.Is(err, driver.ErrGone):
 		return err
-	case driver.Answered(err):
+	case hopeless(err) && !errors.Is(err, ErrClosed):
 		return c.storeError("unlock", err)
 	}
 	giveUp := c.giveUp(req, begun, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.spawn(func() { c.releaseUntil(req, c.clock.Now(), giveUp) }) {
+	if !c.spawn(func() { c.releaseUntil(req, c.clock.Now(), giveUp, false) }) {
 		return c.storeError("unlock", errors.Join(errors.New("not confirmed, it is left to its TTL"), err))
 	}
 	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
@@ -42,7 +42,7 @@ func (c *Client) releaseLater(req *driver.Request, end driver.Instant) {
 	giveUp := c.giveUp(req, now, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spawn(func() { c.releaseUntil(req, now, giveUp) })
+	c.spawn(func() { c.releaseUntil(req, now, giveUp, false) })
 }
 
 // giveUp is when the store has let go by itself for certain, of a hold that is valid until end, and of a request that was on its
@@ -59,15 +59,29 @@ func (c *Client) giveUp(req *driver.Request, now, end driver.Instant) driver.Ins
 	return now.Add(ttl + 2*driver.Margin(ttl))
 }
 
-// releaseUntil repeats Release, from now on, until the store has answered, the client ends, or until late.
-func (c *Client) releaseUntil(req *driver.Request, now, late driver.Instant) error {
+// hopeless reports whether a Release that failed with err would fail so for ever. A store that refuses otherwise, because it has
+// become read-only for instance, may think better of it.
+func hopeless(err error) bool {
+	return errors.Is(err, ErrClosed) || driver.Answered(err) &&
+		(errors.Is(err, driver.ErrRequest) || errors.Is(err, ErrName) || errors.Is(err, ErrUnsupported))
+}
+
+// releaseUntil repeats Release, from now on, until the store has answered, the client ends, or until late. waited: somebody waits
+// for it, who is told of a refusal at once.
+func (c *Client) releaseUntil(req *driver.Request, now, late driver.Instant, waited bool) error {
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
 	for asks := 1; ; asks++ {
 		err := c.releaseOnce(req, late.Sub(now))
 		switch {
-		case errors.Is(err, driver.ErrGone) && asks > 1:
-			return nil // by an earlier ask, whose answer was lost
-		case err == nil, driver.Answered(err), errors.Is(err, ErrClosed):
+		case errors.Is(err, driver.ErrSession):
+			err = errors.Join(driver.ErrGone, err)
+			fallthrough
+		case errors.Is(err, driver.ErrGone):
+			if asks > 1 {
+				return nil // by an earlier ask, whose answer was lost
+			}
+			return err
+		case err == nil, hopeless(err), waited && driver.Answered(err):
 			return err
 		}
 		// A last ask with no time left for its answer would be of no use: sleep on, and say so.

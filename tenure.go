@@ -77,7 +77,7 @@ func (t *tenure) ring() {
 		after.join(t.finish())
 	}
 	t.c.mu.Unlock()
-	after.run()
+	after.runApart(t.c)
 }
 
 // foreseen is the reason of a loss that the clock brings. c.mu is held.
@@ -110,6 +110,7 @@ func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 	}
 	if t.lost == nil {
 		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: why, Err: err}
+		t.localEnd = t.end() // a lease that others go on renewing is no longer this one's
 		for _, h := range t.holds {
 			after.cancel(h.takeContexts(), t.lost)
 			h.wake()
@@ -158,11 +159,22 @@ func (t *tenure) event(kind Kind, now driver.Instant) Event {
 	}
 }
 
-// An aftermath is what must be done once the client's mutex is free: ending contexts, telling the observer, asking the store.
-type aftermath []func()
+// An aftermath is what must be done once the client's mutex is free: ending contexts first, because others may hold the lock soon;
+// then telling the observer and asking the store, which take as long as they take.
+type aftermath struct {
+	contexts []context.CancelCauseFunc
+	causes   []error
+	rest     []func()
+}
 
-func (a *aftermath) then(f func())    { *a = append(*a, f) }
-func (a *aftermath) join(b aftermath) { *a = append(*a, b...) }
+func (a *aftermath) then(f func()) { a.rest = append(a.rest, f) }
+
+func (a *aftermath) join(b aftermath) {
+	a.contexts = append(a.contexts, b.contexts...)
+	a.causes = append(a.causes, b.causes...)
+	a.rest = append(a.rest, b.rest...)
+}
+
 func (a *aftermath) observe(c *Client, e Event) {
 	if c.config.observer != nil {
 		a.then(func() { c.observe(c.base, e) })
@@ -171,12 +183,36 @@ func (a *aftermath) observe(c *Client, e Event) {
 
 func (a *aftermath) cancel(contexts []context.CancelCauseFunc, cause error) {
 	for _, cancel := range contexts {
-		a.then(func() { cancel(cause) })
+		a.contexts = append(a.contexts, cancel)
+		a.causes = append(a.causes, cause)
 	}
 }
 
-func (a aftermath) run() {
-	for _, f := range a {
+// run does all of it.
+func (a *aftermath) run() {
+	a.end()
+	a.finish()
+}
+
+// runApart ends the contexts, and does the rest on a goroutine of its own: for those who must not wait, because they ring for
+// everybody or belong to a driver.
+func (a *aftermath) runApart(c *Client) {
+	a.end()
+	if len(a.rest) > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.spawn(a.finish)
+	}
+}
+
+func (a *aftermath) end() {
+	for i, cancel := range a.contexts {
+		cancel(a.causes[i])
+	}
+}
+
+func (a *aftermath) finish() {
+	for _, f := range a.rest {
 		f()
 	}
 }

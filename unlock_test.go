@@ -193,15 +193,47 @@ func TestUnlockAsksAgainInTime(t *testing.T) {
 	}
 }
 
-// Rule of the driver contract (Refused): a refusal is final: it is reported, and not repeated.
+// Rule of the driver contract (R): only nil and ErrGone end a Release. A refusal, by a server that has become read-only for instance,
+// is reported at once, and repeated in the background.
 func TestUnlockRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
 		hold := mustLock(t, s.open(t).Mutex("a"))
-		s.release = func(context.Context, *driver.Request, int) error { return &driver.Refused{Err: errFull} }
+		s.release = func(_ context.Context, r *driver.Request, ask int) error {
+			if ask < 5 {
+				return &driver.Refused{Err: errFull}
+			}
+			return s.free(r)
+		}
 		begun := time.Now()
-		expect(t, hold.Unlock(), errFull, "unlock", "refused")
+		expect(t, hold.Unlock(), errFull, "unlock", "refused", "background")
 		took(t, "Unlock", begun, 0)
+		time.Sleep(time.Minute)
+		if n := len(s.asked("release")); n != 5 || s.held() != 0 {
+			t.Errorf("told %d times, %d held", n, s.held())
+		}
+	})
+}
+
+// Rule of the driver contract: a session that has ended has freed the lock: that is an answer, and a loss.
+func TestUnlockAfterTheSessionEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		hold := mustLock(t, s.open(t).Mutex("a"))
+		s.release = func(context.Context, *driver.Request, int) error { return driver.ErrSession }
+		begun := time.Now()
+		expect(t, hold.Unlock(), holdfast.ErrLost)
+		took(t, "Unlock", begun, 0)
+	})
+}
+
+// Rule of the driver contract: what can never work is not repeated.
+func TestUnlockUnsupported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		hold := mustLock(t, s.open(t).Mutex("a"))
+		s.release = func(context.Context, *driver.Request, int) error { return driver.ErrUnsupported }
+		expect(t, hold.Unlock(), driver.ErrUnsupported)
 		time.Sleep(time.Minute)
 		if n := len(s.asked("release")); n != 1 {
 			t.Errorf("told %d times", n)

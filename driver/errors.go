@@ -117,20 +117,37 @@ func (e *LimitError) Is(target error) bool { return target == ErrRequest }
 func requestError(problem string) error { return fmt.Errorf("%w: %s", ErrRequest, problem) }
 
 // Answered reports whether err is the store's decision, so that nothing is left to undo. An error that carries the end of a
-// context is never an answer: the request may still be under way.
+// context is never an answer: the request may still be under way. Of errors that are joined, those of several nodes for instance,
+// each must be one: where a single node is unknown, something may be left there.
 func Answered(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
+	return answered(err)
+}
+
+func answered(err error) bool {
+	switch err.(type) {
+	case *Held, *Guarded, *Broken, *LimitError, *Refused:
+		return true
+	}
 	for _, answer := range []error{ErrGone, ErrBroken, ErrDeadlock, ErrUnsupported, ErrStale, ErrRequest, ErrName} {
-		if errors.Is(err, answer) {
+		if err == answer {
 			return true
 		}
 	}
-	var held *Held
-	var guarded *Guarded
-	var refused *Refused
-	return errors.As(err, &held) || errors.As(err, &guarded) || errors.As(err, &refused)
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return answered(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			if !answered(part) {
+				return false
+			}
+		}
+		return len(e.Unwrap()) > 0
+	}
+	return false
 }
 
 // Refused wraps an error of the store's own with which it certainly declined the request: no permission, out of memory, read-only.

@@ -37,10 +37,14 @@ func TestAnswered(t *testing.T) {
 		{CheckName(""), true},
 		{requestError("x"), true},
 	} {
-		for _, err := range []error{c.err, errors.Join(errors.New("detail"), c.err)} {
-			if got := Answered(err); got != c.want {
-				t.Errorf("Answered(%v) = %t, want %t", err, got, c.want)
+		for _, err := range []error{c.err, errors.Join(c.err), errors.Join(ErrGone, c.err)} {
+			if want := c.want || err != c.err && c.err == nil && errors.Is(err, ErrGone); Answered(err) != want {
+				t.Errorf("Answered(%v) = %t, want %t", err, !want, want)
 			}
+		}
+		// Of several nodes all must have answered.
+		if err := errors.Join(c.err, &NodeError{"node 2", io.EOF}); Answered(err) {
+			t.Errorf("%v is an answer, although a node is unknown", err)
 		}
 		if c.err == nil {
 			continue

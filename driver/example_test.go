@@ -29,7 +29,7 @@ func ExampleEncoding() {
 	// orders_2f42 orders/42 true
 	// _4frders Orders true
 	// under_5fscore under_score true
-	// _x356fa3350f… 66 true
+	// _x356fa3350f… 64 true
 }
 
 func ExampleCheckName() {

@@ -39,7 +39,7 @@ type Guarantees struct {
 	// Session > 0: holds live as long as the client's session, whose TTL this is. A lock's own TTL then moves only the local end.
 	Session time.Duration
 
-	// MinTTL and MaxTTL bound Request.TTL. MaxTTL 0: nothing runs out; a hold ends with its process or connection.
+	// MinTTL and MaxTTL bound Request.TTL. MaxTTL 0, without Session: nothing runs out; a hold ends with its process or connection.
 	MinTTL, MaxTTL time.Duration
 
 	// Beyond lists, for people, the faults that are beyond the store's assumptions: under these two may hold at once.

@@ -35,20 +35,25 @@ func CheckName(name string) error {
 
 // An Encoding turns names into keys that a store allows, injectively: different names, different keys. Bytes that are not Safe
 // become Escape and two lower-case hexadecimal digits, so a key is readable where the name is. A key longer than Max becomes
-// Escape, 'x' and the name's SHA-256: the store must then keep the name beside it and check it (Hashed).
+// Escape, 'x' and 62 digits of the name's SHA-256, 64 bytes in all: the store must then keep the name beside it and check it (Hashed).
 //
 // For a store that ignores case, leave upper-case letters and all bytes from 0x80 on out of Safe, and let Escape be no letter.
 // Escape must be in no other way special to the store.
 type Encoding struct {
 	Safe   func(c byte) bool
 	Escape byte // escaped itself, whatever Safe says
-	Max    int  // 0: no limit; else at least 66
+	Max    int  // 0: no limit; else at least 64, or Encode panics
 }
+
+const hashedLen = 64
 
 const digits = "0123456789abcdef"
 
 // Encode returns the key of name.
 func (e Encoding) Encode(name string) string {
+	if e.Max > 0 && e.Max < hashedLen {
+		panic("driver: Encoding.Max is less than 64: a hashed key would not fit")
+	}
 	var b strings.Builder
 	for i := range len(name) {
 		if c := name[i]; c != e.Escape && e.Safe(c) {
@@ -61,14 +66,14 @@ func (e Encoding) Encode(name string) string {
 	}
 	if e.Max > 0 && b.Len() > e.Max {
 		sum := sha256.Sum256([]byte(name))
-		return string([]byte{e.Escape, 'x'}) + hex.EncodeToString(sum[:])
+		return (string([]byte{e.Escape, 'x'}) + hex.EncodeToString(sum[:]))[:hashedLen]
 	}
 	return b.String()
 }
 
 // Hashed reports whether key stands for a name only by its hash.
 func (e Encoding) Hashed(key string) bool {
-	return e.Max > 0 && len(key) == 66 && key[0] == e.Escape && key[1] == 'x' && strings.Trim(key[2:], digits) == ""
+	return e.Max > 0 && len(key) == hashedLen && key[0] == e.Escape && key[1] == 'x' && strings.Trim(key[2:], digits) == ""
 }
 
 // Decode returns the name of a key that Encode made, and false for any other key and for a hashed one.

@@ -61,6 +61,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // When ctx ends it returns the last answer joined with ctx.Err(), as rule A4 of Store asks, also if it was try that noticed. An
 // unknown error is returned at once, as it is: what was answered before says nothing about the request that is still under way.
 //
+// Rule R1: a Release of the same attempt must end the Poll. A driver that has no tombstones ends its context.
+//
 // It tells r.Waiting at the first answer, when *Held becomes *Guarded or the other way round, and otherwise once a second.
 func Poll(ctx context.Context, r *Request, b Backoff, try func(context.Context) (*Grant, error)) (*Grant, error) {
 	var last error

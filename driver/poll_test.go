@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -123,7 +124,7 @@ func TestPollAsksAgain(t *testing.T) {
 		"held, ask sooner":      {[]error{&Held{RetryIn: 30 * ms}, held, nil}, []time.Duration{0, 30 * ms, 130 * ms}},
 		"held, not later":       {[]error{&Held{RetryIn: time.Hour}, nil}, []time.Duration{0, 100 * ms}},
 		"guarded, nearly over":  {[]error{&Guarded{Left: 20 * ms}, nil}, []time.Duration{0, 20 * ms}},
-		"wrapped and in a join": {[]error{errors.Join(errors.New("detail"), held), nil}, []time.Duration{0, 100 * ms}},
+		"wrapped and in a join": {[]error{errors.Join(fmt.Errorf("node 1: %w", held), &NodeError{"node 2", held}), nil}, []time.Duration{0, 100 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

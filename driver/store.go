@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// A Store is an open connection to the place where locks live. All methods may be called from many goroutines at once.
+// A Store is an open connection to the place where locks live. All methods may be called from many goroutines at once. Whatever gets
+// a context returns soon after it has ended, also while the server hangs; and a request to a server that does not answer is given
+// up after a time of the driver's own, as unknown: only a driver can tell a server that is slow from a connection that is dead.
 //
 // A store of whatever kind also decides, in its own documentation, how names become keys: injectively (see [Encoding]), so that
 // different names are different locks.
@@ -56,7 +58,8 @@ type Store interface {
 	// stores are taken in its order.
 	Identity(ctx context.Context) (string, error)
 
-	// Close ends sessions and connections; the core has released before. Calls under way, and all later ones, return ErrClosed.
+	// Close ends sessions and connections; the core has released before. Calls under way, and all later ones, return ErrClosed. It
+	// does not wait for a server.
 	Close() error
 }
 
@@ -162,7 +165,8 @@ type Grant struct {
 // A Lease keeps grants alive: one for each grant, or one for many (etcd lease, ZooKeeper session, connection). It is comparable;
 // equal ones are renewed once, at a third of their TTL.
 type Lease interface {
-	// Renew asks for ttl from now on, and returns what now holds, counted from the moment of the call: ErrGone, or unknown.
+	// Renew asks for ttl from now on, and returns what now holds, counted from the moment of the call: ErrGone, ErrSession, or
+	// unknown.
 	//
 	//  L1. It never shortens: what holds may be more than ttl; a session has the TTL that it has. So Renew(ctx, 0) only asks.
 	//  L2. It never brings a hold back that has ended: that is ErrGone.

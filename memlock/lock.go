@@ -41,7 +41,7 @@ func (l *lock) fits(c *claim) bool {
 	case driver.Shared:
 		return l.holders.len == 0 || l.holders.back.mode == driver.Shared
 	case driver.Permits:
-		return l.taken+c.n <= l.limit
+		return c.n <= l.limit-l.taken // so that nothing overflows
 	}
 	return l.holders.len == 0
 }

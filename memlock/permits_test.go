@@ -2,6 +2,7 @@ package memlock_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -90,5 +91,14 @@ func TestLimitAfterUndo(t *testing.T) {
 	bubble(t, func(t *testing.T, st *memlock.Store) {
 		wantError(t, st.Release(background, ask("x", driver.Permits, permits(1, 2))), driver.ErrGone)
 		take(t, st, ask("x", driver.Permits, permits(1, 3)))
+	})
+}
+
+// A limit as large as an int can be is a limit too.
+func TestPermitsDoNotOverflow(t *testing.T) {
+	bubble(t, func(t *testing.T, st *memlock.Store) {
+		take(t, st, ask("x", driver.Permits, permits(math.MaxInt, math.MaxInt)))
+		refused(t, st, ask("x", driver.Permits, permits(math.MaxInt, math.MaxInt)))
+		refused(t, st, ask("x", driver.Permits, permits(1, math.MaxInt)))
 	})
 }
