@@ -267,9 +267,9 @@ func (a *attempt) explain(err, ended error) error {
 	case errors.As(err, &guarded):
 		return &GuardedError{Name: a.req.Name, Left: guarded.Left, Err: ended}
 	case ended != nil && !errors.Is(err, ended):
-		err = errors.Join(err, ended)
+		err = fmt.Errorf("%w: %w", err, ended)
 	case ended != nil:
 		err = fmt.Errorf("no answer yet: %w", err)
 	}
-	return a.c.storeError("lock", err)
+	return a.c.storeError("lock", a.req.Name, err)
 }

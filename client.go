@@ -12,14 +12,24 @@ import (
 	"holdfast.dev/driver"
 )
 
-// What a store says of itself and of its locks; see package driver.
+// What a store says of itself and of its locks.
 type (
-	Guarantees = driver.Guarantees
-	Info       = driver.Info
-	Holder     = driver.Holder
-	Waiter     = driver.Waiter
-	Progress   = driver.Progress
+	Guarantees = driver.Guarantees // what it promises, as it is deployed
+	Info       = driver.Info       // a lock, with its holders and waiters
+	Holder     = driver.Holder     // somebody who holds it
+	Waiter     = driver.Waiter     // somebody who waits for it
+	Progress   = driver.Progress   // how things stand for one who waits
 )
+
+// Values of Guarantees.Fencing: how far tokens can be relied on.
+const (
+	FencingNone     = driver.FencingNone     // tokens are zero
+	FencingVolatile = driver.FencingVolatile // tokens rise for as long as the store keeps its memory
+	FencingDurable  = driver.FencingDurable  // tokens rise across restarts and failovers too
+)
+
+// Forever is Hold.Left and Holder.Left where nothing runs out.
+const Forever = driver.Forever
 
 // A Client is an open store. Its methods may be called from many goroutines. Holds, re-entry and Close belong to a client: two
 // clients of one store are strangers, also within one process.
@@ -129,8 +139,8 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-func (c *Client) storeError(op string, err error) error {
-	e := &StoreError{Op: op, Store: c.store.String(), Err: err}
+func (c *Client) storeError(op, name string, err error) error {
+	e := &StoreError{Op: op, Name: name, Store: c.store.String(), Err: err}
 	var node *driver.NodeError
 	if errors.As(err, &node) {
 		e.Node = node.Node
@@ -140,7 +150,7 @@ func (c *Client) storeError(op string, err error) error {
 
 // Guarantees asks what the store promises, as it is deployed now.
 func (c *Client) Guarantees(ctx context.Context) (Guarantees, error) {
-	return ask(ctx, c, "guarantees", c.findGuarantees)
+	return ask(ctx, c, "guarantees", "", c.findGuarantees)
 }
 
 func (c *Client) findGuarantees(ctx context.Context) (Guarantees, error) {

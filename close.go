@@ -67,7 +67,7 @@ func (c *Client) Close() error {
 	if n := len(problems); n > 5 {
 		problems = append(problems[:5], fmt.Errorf("and %d more", n-5))
 	}
-	return c.storeError("close", errors.Join(problems...))
+	return c.storeError("close", "", errors.Join(problems...))
 }
 
 // finish ends everything that is still under way, and the store.
@@ -117,20 +117,30 @@ func (c *Client) releaseAll(tenures []*tenure, late time.Time) (problems []error
 			c.mu.Lock()
 			end := t.end()
 			c.mu.Unlock()
-			err := errors.New("there was no time left to release it, so it is left to its TTL")
+			err := errors.New("not released for want of time, it is left to its TTL")
 			if wait := time.Until(late); wait > 0 {
 				err = c.release(t.req, wait, end)
 			}
-			c.observe(c.base, t.released(err))
-			if err != nil && !errors.Is(err, driver.ErrGone) {
+			if errors.Is(err, driver.ErrGone) {
+				err = nil
+			}
+			if c.observe(c.base, t.released(err)); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				problems = append(problems, fmt.Errorf("lock %q: %w", t.req.Name, err))
+				problems = append(problems, fmt.Errorf("lock %q: %w", t.req.Name, cause(err)))
 			}
 		})
 	}
 	all.Wait()
 	return problems
+}
+
+// cause is what a *StoreError tells beside what Close says for all anyway.
+func cause(err error) error {
+	if problem := new(StoreError); errors.As(err, &problem) {
+		return problem.Err
+	}
+	return err
 }
 
 // released describes what became of a tenure that Close has released.

@@ -4,7 +4,7 @@
 //	defer locks.Close()
 //
 //	err = locks.Do(ctx, "nightly-email", func(ctx context.Context) error {
-//		return send(ctx, holdfast.Token(ctx))               // ctx ends, with a cause, before anyone else can hold the lock
+//		return send(ctx, holdfast.Token(ctx))               // ctx ends, with a cause, before the lock runs out
 //	})
 //
 // Or, where the hold outlives a function:
@@ -22,7 +22,8 @@
 // holds the lock; it is renewed by itself, at a third of its TTL, until Unlock. When it cannot be renewed, was taken away, or was
 // broken by an operator, its contexts end with a [*LostError] that says why, and Unlock and Do say [ErrLost]: a loss is never
 // silent. Validity is counted from the moment before the request went out, on a clock that does not stand still while the machine
-// is suspended, less a margin; so a client stops believing in a hold before the store gives it to somebody else.
+// is suspended, less a margin; so a client stops believing in a hold before it runs out in the store. A hold that somebody takes
+// away before that, an operator with Now or a store that forgets, can be somebody else's before its holder hears of it.
 //
 // # What it cannot promise, and what helps
 //

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast.dev/driver"
@@ -26,7 +27,7 @@ var (
 	ErrNotHeld = errors.New("no such hold")
 
 	// ErrReleased: the hold was unlocked before. Harmless after Unlock; anywhere else a sign of use after Unlock.
-	ErrReleased = errors.New("the lock was released")
+	ErrReleased = errors.New("the lock was released before; Lock it again to go on")
 
 	// ErrClosed: the client was closed. Open a new one.
 	ErrClosed = driver.ErrClosed
@@ -108,20 +109,22 @@ type LostError struct {
 	Name   string
 	Token  uint64
 	Reason Reason
-	Err    error // what the store said, if it said something
+	Err    error // what the store said, if it said something; of an expired hold, why the last renewal failed
 }
 
 func (e *LostError) Error() string {
 	text := fmt.Sprintf("holdfast: lock %q (token %d) was lost: ", e.Name, e.Token)
 	switch e.Reason {
 	case ReasonExpired:
-		text += "it could not be renewed in time"
+		text += "its time was over, and it was not renewed"
 	case ReasonTaken:
 		text += "the store no longer has it"
 	case ReasonSession:
 		text += "the session that kept it ended"
 	case ReasonBroken:
-		text += "it was broken"
+		if text += "it was broken"; e.Err != nil {
+			return strings.TrimSuffix(text, "it was broken") + e.Err.Error()
+		}
 	case ReasonMaxHold:
 		text += "it was held for as long as MaxHold allows"
 	default:
@@ -141,7 +144,8 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // A StoreError says that the store could not be asked, did not answer, or refused: which operation, on which store.
 type StoreError struct {
-	Op    string // lock, unlock, renew, inspect, …
+	Op    string // lock, unlock, check, inspect, …
+	Name  string // of the lock, if it is about one
 	Store string // without secrets
 	Node  string // of a store with several, if known
 	Err   error
@@ -152,7 +156,11 @@ func (e *StoreError) Error() string {
 	if e.Node != "" {
 		where += " (" + e.Node + ")"
 	}
-	return fmt.Sprintf("holdfast: %s: store %s: %v", e.Op, where, e.Err)
+	op := e.Op
+	if e.Name != "" {
+		op = fmt.Sprintf("%s %q", op, e.Name)
+	}
+	return fmt.Sprintf("holdfast: %s: store %s: %v", op, where, e.Err)
 }
 
 // Unwrap returns the error of the store or of the way to it.

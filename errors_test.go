@@ -48,15 +48,15 @@ func TestErrorsAreWhatTheyAre(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	holders := []holdfast.Holder{{Label: "host:1 nightly", Token: 7, Held: 90 * time.Second}}
 	for want, err := range map[string]error{
-		`holdfast: lock "a" is held by "host:1 nightly" for 1m30s (token 7); ask again in 2s`:   &holdfast.HeldError{Name: "a", Holders: holders, RetryIn: 2 * time.Second},
-		`holdfast: lock "a": gave up waiting, it is held: context canceled`:                     &holdfast.HeldError{Name: "a", Err: context.Canceled},
-		`holdfast: lock "a" (token 7) was lost: it could not be renewed in time`:                &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonExpired},
-		`holdfast: lock "a" (token 7) was lost: it was broken: the hold was broken by "host:2"`: &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonBroken, Err: &driver.Broken{By: "host:2"}},
-		`holdfast: lock "a" (token 7) was lost: the session that kept it ended`:                 &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonSession},
-		`holdfast: lock "a" (token 7) was lost: the store no longer has it`:                     &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonTaken},
-		`holdfast: lock "a" (token 7) was lost: it was held for as long as MaxHold allows`:      &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonMaxHold},
-		`holdfast: lock: store redis://host (10.0.0.1:6379): the connection was cut`:            &holdfast.StoreError{Op: "lock", Store: "redis://host", Node: "10.0.0.1:6379", Err: errCut},
-		`holdfast: renew: store mem://: the connection was cut`:                                 &holdfast.StoreError{Op: "renew", Store: "mem://", Err: errCut},
+		`holdfast: lock "a" is held by "host:1 nightly" for 1m30s (token 7); free in 2s unless it is renewed`: &holdfast.HeldError{Name: "a", Holders: holders, RetryIn: 2 * time.Second},
+		`holdfast: lock "a": gave up waiting, it is held: context canceled`:                                   &holdfast.HeldError{Name: "a", Err: context.Canceled},
+		`holdfast: lock "a" (token 7) was lost: its time was over, and it was not renewed`:                    &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonExpired},
+		`holdfast: lock "a" (token 7) was lost: the hold was broken by "host:2"`:                              &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonBroken, Err: &driver.Broken{By: "host:2"}},
+		`holdfast: lock "a" (token 7) was lost: the session that kept it ended`:                               &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonSession},
+		`holdfast: lock "a" (token 7) was lost: the store no longer has it`:                                   &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonTaken},
+		`holdfast: lock "a" (token 7) was lost: it was held for as long as MaxHold allows`:                    &holdfast.LostError{Name: "a", Token: 7, Reason: holdfast.ReasonMaxHold},
+		`holdfast: lock: store redis://host (10.0.0.1:6379): the connection was cut`:                          &holdfast.StoreError{Op: "lock", Store: "redis://host", Node: "10.0.0.1:6379", Err: errCut},
+		`holdfast: renew: store mem://: the connection was cut`:                                               &holdfast.StoreError{Op: "renew", Store: "mem://", Err: errCut},
 	} {
 		if err.Error() != want {
 			t.Errorf("got  %s\nwant %s", err, want)

@@ -66,7 +66,7 @@ func (h *Hold) FenceToken() (uint64, error) {
 }
 
 // Left returns how long the hold is valid if it is not renewed any more: nobody else can hold the lock for that long. 0 once it is
-// lost or unlocked. A store where nothing runs out says driver.Forever.
+// lost or unlocked. A store where nothing runs out says Forever.
 func (h *Hold) Left() time.Duration {
 	defer h.look()()
 	if h.ended {
@@ -213,7 +213,7 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 		return nil // nothing runs out, and what the store says by itself was told
 	}
 	if err := k.try(ctx, ttl, false); err != nil && lossOf(err) == "" {
-		return c.storeError(op, err)
+		return c.storeError(op, h.Name(), err)
 	}
 	return h.Err()
 }

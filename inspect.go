@@ -10,10 +10,13 @@ import (
 )
 
 // ask runs an operation of the store that the caller waits for: counted, so that Close waits too, and with its error explained.
-func ask[T any](ctx context.Context, c *Client, op string, f func(context.Context) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if ctx == nil {
 		return none, argumentError("the context is nil")
+	}
+	if ctx.Err() != nil {
+		return none, fmt.Errorf("holdfast: %s: not asked for, because the context has ended: %w", op, ctx.Err())
 	}
 	if err := c.begin(); err != nil {
 		return none, err
@@ -21,7 +24,7 @@ func ask[T any](ctx context.Context, c *Client, op string, f func(context.Contex
 	defer c.end()
 	result, err := f(ctx)
 	if err != nil {
-		return none, c.storeError(op, err)
+		return none, c.storeError(op, name, err)
 	}
 	return result, nil
 }
@@ -32,10 +35,10 @@ func (c *Client) Inspect(ctx context.Context, name string) (*Info, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return ask(ctx, c, "inspect", func(ctx context.Context) (*Info, error) {
+	return ask(ctx, c, "inspect", name, func(ctx context.Context) (*Info, error) {
 		inspector, ok := c.store.(driver.Inspector)
 		if !ok {
-			return nil, fmt.Errorf("inspect: %w", ErrUnsupported)
+			return nil, ErrUnsupported
 		}
 		return inspector.Inspect(ctx, name, driver.Exclusive)
 	})
@@ -49,10 +52,10 @@ func (c *Client) List(ctx context.Context, prefix string) iter.Seq2[*Info, error
 			yield(nil, fmt.Errorf("list: the prefix: %w", checkName(prefix)))
 			return
 		}
-		_, err := ask(ctx, c, "list", func(ctx context.Context) (_ struct{}, err error) {
+		_, err := ask(ctx, c, "list", "", func(ctx context.Context) (_ struct{}, err error) {
 			inspector, ok := c.store.(driver.Inspector)
 			if !ok {
-				return struct{}{}, fmt.Errorf("list: %w", ErrUnsupported)
+				return struct{}{}, ErrUnsupported
 			}
 			for info, err := range inspector.List(ctx, prefix) {
 				if err != nil {
@@ -98,10 +101,10 @@ func (c *Client) Break(ctx context.Context, name string, token uint64, opts ...B
 		o(b)
 	}
 	begun := c.clock.Now()
-	_, err := ask(ctx, c, "break", func(ctx context.Context) (_ struct{}, err error) {
+	_, err := ask(ctx, c, "break", name, func(ctx context.Context) (_ struct{}, err error) {
 		breaker, ok := c.store.(driver.Breaker)
 		if !ok {
-			return struct{}{}, fmt.Errorf("break: %w", ErrUnsupported)
+			return struct{}{}, ErrUnsupported
 		}
 		return struct{}{}, breaker.Break(ctx, b)
 	})

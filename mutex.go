@@ -9,10 +9,11 @@ import (
 type Locker interface {
 	// Lock waits until it holds, first come first served where the store can. ctx bounds only the wait: the hold outlives it. An
 	// error that is ErrHeld names the holders; if ctx cut the wait off it is ctx.Err() too. A store that cannot be reached is
-	// asked again until ctx ends: a *StoreError that is ctx.Err() too.
+	// asked again until ctx ends: a *StoreError that is ctx.Err() too. After the end of ctx it takes up to a second to clean up.
 	Lock(ctx context.Context) (*Hold, error)
 
-	// TryLock holds at once or not at all: ErrHeld, ErrGuarded, or a *StoreError if the store gives no usable answer.
+	// TryLock holds at once or not at all: ErrHeld, ErrGuarded, or a *StoreError if the store gives no usable answer to three
+	// asks. ctx bounds how long it waits for answers: give it a deadline too.
 	TryLock(ctx context.Context) (*Hold, error)
 }
 

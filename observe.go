@@ -28,7 +28,7 @@ const (
 	EventRenewed   Kind = "renewed"   // Took, Held, Left
 	EventUnrenewed Kind = "unrenewed" // a renewal got no usable answer, it is asked again: Took, Held, Left, Err
 	EventLost      Kind = "lost"      // Held, Left (what remains of Grace), Err (a *LostError)
-	EventReleased  Kind = "released"  // Took, Held; Count > 0: still held by outer holds; Err: it goes on in the background
+	EventReleased  Kind = "released"  // Took, Held, Left before it; Count > 0: still held by others; Err: what Unlock says
 	EventUndone    Kind = "undone"    // what an acquire may have left behind is gone: Took; Err: not confirmed yet, it goes on in the background
 	EventBreaking  Kind = "breaking"  // this client broke somebody's hold: Token, Took, Err
 )

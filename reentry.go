@@ -87,7 +87,7 @@ func (h *Hold) heldBySibling(ended error) error {
 	defer h.look()()
 	now := h.t.c.clock.Now()
 	return &HeldError{Name: h.Name(), Err: ended, Holders: []Holder{{
-		Label: h.t.req.Label, Token: h.t.token, Mode: h.t.req.Mode, Held: now.Sub(h.t.granted), Left: h.t.left(now),
+		Label: h.t.req.Label + " (a nested hold of this client)", Token: h.t.token, Mode: h.t.req.Mode, Held: now.Sub(h.t.granted), Left: h.t.left(now),
 	}}}
 }
 

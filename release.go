@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"holdfast.dev/driver"
@@ -25,15 +26,15 @@ func (c *Client) release(req *driver.Request, wait time.Duration, end driver.Ins
 	case err == nil, errors.Is(err, driver.ErrGone):
 		return err
 	case hopeless(err) && !errors.Is(err, ErrClosed):
-		return c.storeError("unlock", err)
+		return c.storeError("unlock", req.Name, err)
 	}
 	giveUp := c.giveUp(req, begun, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.spawn(func() { c.releaseUntil(req, c.clock.Now(), giveUp, false) }) {
-		return c.storeError("unlock", errors.Join(errors.New("not confirmed, it is left to its TTL"), err))
+	if !c.spawn(func() { c.releaseUntil(req, c.clock.Now(), giveUp, false) }) || c.closed {
+		return c.storeError("unlock", req.Name, fmt.Errorf("not confirmed, it is left to its TTL: %w", err))
 	}
-	return c.storeError("unlock", errors.Join(errors.New("not confirmed yet, it goes on in the background"), err))
+	return c.storeError("unlock", req.Name, fmt.Errorf("not confirmed yet, it goes on in the background: %w", err))
 }
 
 // releaseLater releases in the background from the start.

@@ -28,7 +28,8 @@ type keep struct {
 	first   [1]*tenure // where the tenures are as long as it is one
 	due     alarm
 	backoff driver.Backoff
-	busy    bool // a renewal is under way
+	busy    bool  // a renewal is under way
+	problem error // why the last regular renewal failed
 }
 
 // validUntil is the rule of time that everything rests on: a hold is valid from the moment before the request that was granted or
@@ -131,7 +132,9 @@ func (k *keep) answer(asked driver.Instant, holds time.Duration, err error, regu
 	c := k.c
 	now := c.clock.Now()
 	c.mu.Lock()
-	k.busy = k.busy && !regular
+	if k.busy = k.busy && !regular; regular {
+		k.problem = err
+	}
 	var after aftermath
 	switch {
 	case err == nil:

@@ -104,6 +104,9 @@ func (t *tenure) watch() {
 // caller runs what is returned after it let go of it.
 func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 	var after aftermath
+	if err == nil && t.keep != nil && why == ReasonExpired {
+		err = t.keep.problem
+	}
 	gone := errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrSession)
 	if why == ReasonTaken && !now.Before(t.end()) {
 		why = t.foreseen() // the store's clock was faster than our own alarm: nobody took anything

@@ -1,6 +1,6 @@
 // Package driver is the contract between Holdfast's core and the stores in which locks live.
 //
-// Programs that use locks never import it: they import holdfast.dev and, for its side effect, one driver. This package is for
+// Programs that use locks need not import it: they import holdfast.dev and, for its side effect, one driver. This package is for
 // people who write a driver, and its comments are the specification: locktest checks them, rule by rule, against the real server.
 //
 // # Who does what

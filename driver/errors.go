@@ -54,7 +54,7 @@ func (h *Held) Error() string {
 		b.WriteString(holder.describe())
 	}
 	if h.RetryIn > 0 {
-		fmt.Fprintf(&b, "; ask again in %v", round(h.RetryIn))
+		fmt.Fprintf(&b, "; free in %v unless it is renewed", round(h.RetryIn))
 	}
 	return b.String()
 }

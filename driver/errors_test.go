@@ -70,14 +70,14 @@ func TestHeldText(t *testing.T) {
 		want string
 	}{
 		{Held{}, "held"},
-		{Held{RetryIn: 1500 * time.Millisecond}, "held; ask again in 1.5s"},
-		{Held{RetryIn: 1}, "held; ask again in 1ms"},
+		{Held{RetryIn: 1500 * time.Millisecond}, "held; free in 1.5s unless it is renewed"},
+		{Held{RetryIn: 1}, "held; free in 1ms unless it is renewed"},
 		{Held{Holders: []Holder{a}}, `held by "web-1:4711" for 1.2s (token 41)`},
 		{Held{Holders: []Holder{{}}}, `held by "someone without a label" for 0s (token 0)`},
 		{Held{Holders: []Holder{{Label: "a\nb"}}}, `held by "a\nb" for 0s (token 0)`},
 		{Held{Holders: []Holder{{Kept: true, Left: 12345 * time.Millisecond}}}, "held by nobody, but kept by a minimum hold for another 12s"},
 		{Held{Holders: []Holder{a, a}, RetryIn: time.Minute},
-			`held by "web-1:4711" for 1.2s (token 41), "web-1:4711" for 1.2s (token 41); ask again in 1m0s`},
+			`held by "web-1:4711" for 1.2s (token 41), "web-1:4711" for 1.2s (token 41); free in 1m0s unless it is renewed`},
 		{Held{Holders: []Holder{{Label: "a"}, {Label: "b"}, {Label: "c"}}},
 			`held by "a" for 0s (token 0), "b" for 0s (token 0), "c" for 0s (token 0)`},
 		{Held{Holders: []Holder{{Label: "a"}, {Label: "b"}, {Label: "c"}, {Label: "d"}, {Label: "e"}}},

@@ -28,7 +28,7 @@ func (f Fencing) String() string {
 type Guarantees struct {
 	Fencing          Fencing
 	SurvivesRestart  bool // no hold is lost, or given twice, when a server restarts
-	SurvivesFailover bool // nor when another server takes over, or when there is none that could
+	SurvivesFailover bool // nor when another server takes over
 
 	FIFO    bool // waiters are served first come first served
 	Shared  bool // Mode Shared
