@@ -80,6 +80,7 @@ func TestSharedLeaseEndsForAll(t *testing.T) {
 			if expectLost(t, one.Err(), why).Name != "a" || expectLost(t, two.Err(), why).Name != "b" {
 				t.Error("a loss has another's name")
 			}
+			synctest.Wait() // the observer is told apart
 			if n := len(diary.of(holdfast.EventLost)); n != 2 {
 				t.Errorf("%d events of loss, want 2", n)
 			}

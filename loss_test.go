@@ -34,6 +34,7 @@ func TestGraceEndsContextsBeforeTheDeadline(t *testing.T) {
 		if hold.Left() != 2*time.Second {
 			t.Errorf("%v left, want the grace of 2s", hold.Left())
 		}
+		synctest.Wait() // the observer is told apart
 		if e := diary.of(holdfast.EventLost); len(e) != 1 || e[0].Left != 2*time.Second || e[0].Held != 7900*time.Millisecond || e[0].Err != error(lost) {
 			t.Errorf("events of loss: %+v", e)
 		}
@@ -52,6 +53,7 @@ func TestGraceEndsContextsBeforeTheDeadline(t *testing.T) {
 			t.Errorf("renewed %d times while it was ending", n-renewals)
 		}
 		expectLost(t, hold.Unlock(), holdfast.ReasonExpired)
+		synctest.Wait() // the observer is told apart
 		if n := len(diary.of(holdfast.EventLost)); n != 1 {
 			t.Errorf("%d events of loss, want one", n)
 		}
@@ -197,6 +199,7 @@ func TestLossAfterUnlock(t *testing.T) {
 		mustUnlock(t, hold)
 		lost(driver.ErrGone)
 		expect(t, hold.Err(), holdfast.ErrReleased)
+		synctest.Wait() // the observer is told apart
 		if n := len(diary.of(holdfast.EventLost)); n != 0 {
 			t.Errorf("%d events of loss", n)
 		}

@@ -134,6 +134,7 @@ func TestEventsOfALoss(t *testing.T) {
 				t.Errorf("unrenewed: %+v", e)
 			}
 		}
+		synctest.Wait() // the observer is told apart
 		if e := diary.of(holdfast.EventLost); len(e) != 1 || e[0].Held != 9900*time.Millisecond || e[0].Left != 0 || e[0].Count != 1 {
 			t.Errorf("lost: %+v", e)
 		}

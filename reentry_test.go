@@ -246,6 +246,7 @@ func TestLossEndsAllNestedHolds(t *testing.T) {
 		expectLost(t, context.Cause(ctx), holdfast.ReasonExpired)
 		expectLost(t, inner.Unlock(), holdfast.ReasonExpired)
 		expectLost(t, outer.Unlock(), holdfast.ReasonExpired)
+		synctest.Wait() // the observer is told apart
 		if n := len(diary.of(holdfast.EventLost)); n != 1 {
 			t.Errorf("%d events of loss, want one", n)
 		}
