@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"holdfast.dev/driver"
@@ -137,4 +138,43 @@ func ExampleBoot() {
 	<-rang
 	fmt.Println("rang; the other was stopped:", stop())
 	// Output: rang; the other was stopped: true
+}
+
+// A driver registers its scheme in an init function; importing it for that alone is enough to open its URLs.
+func ExampleRegister() {
+	registerOnce() // in a driver: func init() { driver.Register("example", openExample) }
+	open, _ := driver.Lookup("example")
+	u, _ := driver.ParseURL("example://user:secret@host:1234?session=5s")
+	_, err := open(context.Background(), u)
+	fmt.Println(err)
+	// Output: nobody listens at example://user:***@host:1234 (session 5s)
+}
+
+// An Agenda keeps what has a deadline in order, and asks for one timer only.
+func ExampleAgenda() {
+	var agenda driver.Agenda[string]
+	tea, rice := driver.Entry[string]{What: "tea"}, driver.Entry[string]{What: "rice"}
+	agenda.Set(&rice, driver.Instant(20*time.Minute))
+	agenda.Set(&tea, driver.Instant(4*time.Minute))
+	now := driver.Instant(5 * time.Minute)
+	for e := agenda.Due(now); e != nil; e = agenda.Due(now) {
+		fmt.Println(e.What, "is ready")
+	}
+	fmt.Println("next in", agenda.Next().Sub(now))
+	// Output:
+	// tea is ready
+	// next in 15m0s
+}
+
+var registerOnce = sync.OnceFunc(func() { driver.Register("example", openExample) })
+
+func openExample(ctx context.Context, u *driver.URL) (driver.Store, error) {
+	if err := u.Check("session"); err != nil {
+		return nil, err
+	}
+	session, err := u.Duration("session", 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("nobody listens at %s (session %v)", u, session)
 }

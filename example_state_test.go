@@ -1,0 +1,95 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/memlock"
+)
+
+// Left is what remains if nothing is renewed any more: enough for a step that must not be cut short, or not.
+func ExampleHold_Left() {
+	ctx := context.Background()
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	hold, err := locks.Mutex("a", holdfast.TTL(time.Minute), holdfast.Fixed()).Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("enough for half a minute:", hold.Left() > 30*time.Second)
+	hold.Unlock()
+	fmt.Println("afterwards:", hold.Left())
+	// Output:
+	// enough for half a minute: true
+	// afterwards: 0s
+}
+
+// Count tells how deep a lock is entered.
+func ExampleHold_Count() {
+	ctx := context.Background()
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	outer, err := locks.Mutex("a").Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	inner, err := locks.Mutex("a").Lock(outer.Context(ctx))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(outer.Count(), inner.Count())
+	inner.Unlock()
+	fmt.Println(outer.Count(), inner.Count())
+	outer.Unlock()
+	// Output:
+	// 2 2
+	// 1 0
+}
+
+// Err tells whether a hold is still good, and if not, why.
+func ExampleHold_Err() {
+	ctx := context.Background()
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	hold, err := locks.Mutex("a").Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(hold.Err())
+	locks.Break(ctx, "a", hold.Token())
+	var lost *holdfast.LostError
+	fmt.Println(errors.As(hold.Err(), &lost) && lost.Reason == holdfast.ReasonBroken)
+	// Output:
+	// <nil>
+	// true
+}
+
+// A RequirementError lists what a store lacks.
+func ExampleRequirementError() {
+	locks := holdfast.New(memlock.New(), holdfast.Require(holdfast.Correctness))
+	defer locks.Close()
+	_, err := locks.Mutex("a").Lock(context.Background())
+	var lacks *holdfast.RequirementError
+	if errors.As(err, &lacks) {
+		for _, missing := range lacks.Missing {
+			fmt.Println(missing)
+		}
+	}
+	// Output:
+	// its fencing tokens are volatile, not durable
+	// a restart can lose a hold
+	// a failover can lose a hold
+}
+
+// A store that restarted grants nothing until what it granted before has run out: wait, or come back.
+func ExampleGuardedError() {
+	err := error(&holdfast.GuardedError{Name: "nightly", Left: 28 * time.Second}) // as TryLock returns it
+	var guarded *holdfast.GuardedError
+	if errors.As(err, &guarded) {
+		fmt.Println("try again in", guarded.Left)
+	}
+	// Output: try again in 28s
+}
