@@ -39,7 +39,7 @@
 //	undo         lost answers, late requests, crossing       closing      what is under way, what is held
 //	cancelling   leaves nothing behind                       denied       what Guarantees denies
 //	order        first come first served                     leaks        goroutines, and what is left in the store
-//	waking       the right one, once
+//	waking       the right one, once                         validity     nothing is promised that the store does not keep
 //
 // What [driver.Guarantees] denies is checked too: it must answer ErrUnsupported. The cases that then do not apply are named in
 // the log. They are not skipped tests: nothing here calls Skip.

@@ -106,4 +106,25 @@ var faults = []fault{
 		wrong: "old := false\n\t\tasked = s.clock.Now()",
 		fails: "waking/old", rule: "T6",
 	},
+	{
+		name: "promises too much after a wait", what: "a grant after a wait says that the hold lasts for two TTLs",
+		in: inMemory, test: "TestConformance", file: "memlock/wait.go",
+		line:  "c.grant(c.granted, c.ttl)",
+		wrong: "c.grant(c.granted, 2*c.ttl)",
+		fails: "validity/waited", rule: "G, T6",
+	},
+	{
+		name: "a renewal that promises too much", what: "Renew reports a little more than what the store keeps",
+		in: inMemory, test: "TestConformance", file: "memlock/lease.go",
+		line:  "return c.expires.Sub(now), nil",
+		wrong: "return c.expires.Sub(now) + 40*time.Millisecond, nil",
+		fails: "validity/renewed", rule: "L3",
+	},
+	{
+		name: "counts from the answer", what: "Asked is read when the answer has come",
+		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
+		line:  "Asked: asked, TTL: g.TTL",
+		wrong: "Asked: s.clock.Now(), TTL: g.TTL",
+		fails: "validity/late", rule: "G, T1",
+	},
 }

@@ -22,7 +22,7 @@ type casus struct {
 
 // beside lists the topics whose cases run beside each other.
 var beside = []topic{
-	loss, unknown, processes, renewal, expiry, keeping, undo, // the longest first
+	loss, unknown, processes, renewal, expiry, validity, keeping, undo, // the longest first
 	exclusion, fencing, idempotence, cancelling, order, waking, readers, permits, reentry, names, failures, inspection, breaking,
 	closing, denied,
 }

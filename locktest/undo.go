@@ -35,6 +35,13 @@ func lostAnswer(t *trial, linked *client, faults Faults, direct *client, r *driv
 	linked.warm()
 	faults.HoldReplies()
 	asking := linked.begin(r)
+	t.arrives(direct, r)
+	asking.cancelled()
+}
+
+// arrives waits until the store has granted r, whose answer is held back.
+func (t *trial) arrives(direct *client, r *driver.Request) {
+	t.Helper()
 	t.until("the arrival of a request whose answer is held back", func() bool {
 		probe := *r
 		probe.Attempt, probe.NoWait, probe.Keep = t.attempts.Next(), true, 0
@@ -46,7 +53,6 @@ func lostAnswer(t *trial, linked *client, faults Faults, direct *client, r *driv
 		direct.releaseError(&probe)
 		return errors.As(err, new(*driver.Held))
 	})
-	asking.cancelled()
 }
 
 // warm makes sure that a client behind a link is connected before faults begin.
