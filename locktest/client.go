@@ -210,8 +210,10 @@ func (c *client) judge(r *driver.Request, g *driver.Grant) {
 		c.t.Fatalf("G: Grant.Asked is %v in the future; it is read before the request goes out", g.Asked.Sub(now))
 	case g.Lease != nil && g.TTL <= 0:
 		c.t.Fatalf("G: Grant.TTL is %v; a hold with a lease has a TTL", g.TTL)
-	case g.Lease == nil && c.t.guarantees.MaxTTL > 0:
-		c.t.Fatal("G: Grant.Lease is nil, but Guarantees says that holds run out (MaxTTL is not 0)")
+	case g.Lease == nil && c.t.missing(expires) == "":
+		c.t.Fatal("G: Grant.Lease is nil, but Guarantees says that holds run out (MaxTTL or Session is not 0)")
+	case g.Lease != nil && c.t.guarantees.Session > 0 && g.TTL > c.t.guarantees.Session:
+		c.t.Fatalf("G: Grant.TTL is %v, but Guarantees says that holds live as long as a session of %v", g.TTL, c.t.guarantees.Session)
 	case c.t.guarantees.Fencing != driver.FencingNone && g.Token == 0:
 		c.t.Fatal("G: Grant.Token is 0, but Guarantees promises fencing: tokens begin at 1")
 	}

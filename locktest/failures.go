@@ -123,7 +123,12 @@ func guaranteesAreConsistent(t *trial) {
 		t.Errorf("a duration of Guarantees is negative: %+v", g)
 	case g.MaxTTL > 0 && g.MinTTL > g.MaxTTL:
 		t.Errorf("MinTTL %v is more than MaxTTL %v", g.MinTTL, g.MaxTTL)
-	case g.SurvivesFailover && !g.SurvivesRestart:
+	case g.Session > 0 && g.MinTTL > g.Session:
+		t.Errorf("every hold has the session's TTL, %v, but less than MinTTL %v cannot be had", g.Session, g.MinTTL)
+	case g.Session > 0 && g.MaxTTL > 0 && g.MaxTTL < g.Session:
+		t.Errorf("every hold has the session's TTL, %v, but more than MaxTTL %v cannot be had", g.Session, g.MaxTTL)
+	}
+	if g.SurvivesFailover && !g.SurvivesRestart {
 		t.Error("a failover is survived, but not a restart: a restart is a failover to itself")
 	}
 	if !reflect.DeepEqual(g, t.guarantees) {

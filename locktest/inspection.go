@@ -93,10 +93,10 @@ func inspectHolder(t *trial) {
 	if h.Label != r.Label || h.Token != g.Token || h.Mode != driver.Exclusive || h.Kept || h.Broken || h.Held < 0 {
 		t.Errorf("Inspect shows the holder %+v; it has label %q, token %d, and holds an exclusive lock", h, r.Label, g.Token)
 	}
-	switch {
-	case t.guarantees.MaxTTL == 0 && h.Left != driver.Forever:
+	switch runsOut := t.missing(expires) == ""; {
+	case !runsOut && h.Left != driver.Forever:
 		t.Errorf("Inspect shows that %v are left; nothing runs out, so it is driver.Forever", h.Left)
-	case t.guarantees.MaxTTL > 0 && (h.Left <= 0 || t.guarantees.Session == 0 && h.Left > g.TTL+driver.Margin(g.TTL)):
+	case runsOut && (h.Left <= 0 || t.guarantees.Session == 0 && h.Left > g.TTL+driver.Margin(g.TTL)):
 		t.Errorf("Inspect shows that %v are left of a TTL of %v", h.Left, g.TTL)
 	}
 	a.release(r)

@@ -52,7 +52,7 @@ func (k *kit) missing(n needs) string {
 		{reserve, g.Reserve, "Guarantees denies Reserve"},
 		{inspector, inspects, "the store is no Inspector"},
 		{breaker, breaks, "the store is no Breaker"},
-		{expires, g.MaxTTL > 0, "Guarantees says that nothing runs out (MaxTTL is 0)"},
+		{expires, g.MaxTTL > 0 || g.Session > 0, "Guarantees says that nothing runs out (MaxTTL and Session are 0)"},
 		{ownTTL, g.MaxTTL > 0 && g.Session == 0, "Guarantees says that holds live as long as a session or a connection"},
 		{lateness, g.MaxTTL > 0 && g.Session == 0 || k.h.Link != nil, "requests to it do not travel"},
 		{processed, !k.h.InProcess, "Harness.InProcess says that other processes cannot reach the store"},

@@ -118,7 +118,7 @@ func (s *sessions) Release(ctx context.Context, r *driver.Request) error {
 
 func (s *sessions) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	g, err := s.Store.Guarantees(ctx)
-	g.Session, g.MinTTL, g.MaxTTL, g.Keep = sessionTTL, sessionTTL, sessionTTL, false
+	g.Session, g.MinTTL, g.MaxTTL, g.Keep = sessionTTL, 0, 0, false
 	return g, err
 }
 
