@@ -18,6 +18,12 @@ var breaking = topic{"breaking", []casus{
 		"B3: with Now the hold is freed at once, and later tokens are greater"},
 	{"keep", breaker | tokens | keep, breakNowKeep,
 		"B3: with Now the hold is freed at once, Keep included"},
+	{"kept", breaker | tokens | keep, breakGentlyKeep,
+		"B2: without Now the hold's Keep is kept"},
+	{"ended", breaker | tokens | ownTTL, brokenHasEnded,
+		"B2: once a hold that was broken without Now has ended, Renew says *Broken and ErrGone both"},
+	{"generation", breaker | tokens | shared, breakEndsGeneration,
+		"G: a generation that was broken gets no further readers: one that comes later has a greater token"},
 	{"told", breaker | tokens | expires, brokenIsTold,
 		"B1: the holder is told *Broken by its next Renew, with the label of whoever broke it; Lost is called at most once"},
 	{"readers", breaker | tokens | shared, breakReaders,
@@ -140,6 +146,68 @@ func breakNowKeep(t *trial) {
 	g := a.grant(r)
 	t.breaks(b, r, g.Token, true)
 	b.free(t.ask(r.Name))
+}
+
+func breakGentlyKeep(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.ask(t.name("lock"))
+	r.Keep = t.keepFor()
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, false)
+	w := b.begin(t.ask(r.Name))
+	a.release(r)
+	w.granted()
+	b.notKept(g, r)
+	b.release(w.r)
+}
+
+func brokenHasEnded(t *trial) {
+	a, b := t.open(), t.open()
+	r := t.short(t.ask(t.name("lock")))
+	g := a.grant(r)
+	t.breaks(b, r, g.Token, false)
+	told := false // a driver may know it from an earlier renewal only, and a busy machine may be too late for that
+	both := func() bool {
+		_, err := g.Lease.Renew(t.ctx, t.long)
+		gone, broken := errors.Is(err, driver.ErrGone), errors.Is(err, driver.ErrBroken)
+		if !broken && (told || !gone) {
+			t.Fatalf("Renew of a hold that was broken: %v; the answer must be *driver.Broken, also when it has ended", err)
+		}
+		told = true
+		return gone
+	}
+	t.until("ErrGone from the renewal of a broken hold, because it has run out", both)
+	a.notBefore(g)
+	b.free(t.ask(r.Name))
+	if !both() {
+		t.Error("Renew of a broken hold does not say ErrGone once another holds the lock")
+	}
+}
+
+func breakEndsGeneration(t *trial) {
+	a, b := t.open(), t.open()
+	name := t.name("lock")
+	first := t.askShared(name)
+	g := a.grant(first)
+	t.breaks(b, first, g.Token, false)
+	second := b.begin(t.askShared(name))
+	select { // it is granted beside the broken one, or waits for that to end
+	case <-second.done:
+	case <-second.waiting:
+	case <-t.ctx.Done():
+		t.Fatal("a reader that comes after a Break is neither granted the lock nor waits")
+	}
+	a.release(first)
+	after := second.granted()
+	if after.Token <= g.Token {
+		t.Errorf("a reader that came after token %d was broken got token %d; it must be greater", g.Token, after.Token)
+	}
+	third := t.askShared(name)
+	if beside := a.grant(third); beside.Token != after.Token {
+		t.Errorf("readers that overlap have tokens %d and %d; they share the token of their generation", after.Token, beside.Token)
+	}
+	a.release(third)
+	b.release(second.r)
 }
 
 func brokenIsTold(t *trial) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast.dev"
 	"holdfast.dev/driver"
@@ -25,6 +26,10 @@ var cancelling = topic{"cancelling", []casus{
 		"T5: the context of Lock bounds only the wait: the hold outlives it"},
 	{"deadcontext", 0, deadContext,
 		"A4: with a context that has ended Acquire does not wait"},
+	{"nothing", 0, deadContextAcquiresNothing,
+		"A3, A4: with a context that has ended Acquire acquires nothing, and its error is no answer"},
+	{"silence", 0, silentOnceReturned,
+		"G: Request.Waiting is not called any more once Acquire has returned"},
 }}
 
 func cancelReturns(t *trial) {
@@ -126,6 +131,60 @@ func deadContext(t *trial) {
 	b.undo(r)
 	a.release(holder)
 	b.free(t.ask(name))
+}
+
+func deadContextAcquiresNothing(t *trial) {
+	name := t.name("lock")
+	a, b := t.open(), t.open()
+	dead, cancel := context.WithCancel(t.ctx)
+	cancel()
+	for round := range 20 { // what is decided by chance is not decided the same way each time
+		r := t.ask(name)
+		r.NoWait = round%2 == 1
+		a.tidy(r)
+		err := t.within("the return of an Acquire whose context had ended before", func() error {
+			_, err := a.Acquire(dead, r)
+			return err
+		})
+		if !errors.Is(err, context.Canceled) || driver.Answered(err) {
+			t.Fatalf("Acquire of a free lock with a context that has ended: %v; the error must carry ctx.Err()", err)
+		}
+		next := t.ask(name)
+		b.free(next) // although nobody has released the first
+		b.release(next)
+		a.gone(r)
+	}
+}
+
+// silentOnceReturned looks after waiters for longer than the second in which a driver would have something to tell. That they
+// stayed silent is judged for every waiter of every case: see begin.
+func silentOnceReturned(t *trial) {
+	const aSecond = 1200 * time.Millisecond
+	name := t.name("lock")
+	a := t.open()
+	linked, faults := t.link()
+	holder := t.ask(name)
+	a.grant(holder)
+	left, undone, granted := a.queue(t.ask(name)), a.queue(t.ask(name)), a.queue(t.ask(name))
+	cutOff := linked.queue(t.ask(name))
+	faults.HoldReplies()
+	driver.Sleep(t.ctx, aSecond) // meanwhile the server tells, and the link holds it back
+	left.cancelled()             // it still waits in the store
+	a.release(undone.r)
+	undone.undone()
+	cutOff.cancelled()
+	faults.Resume()
+	driver.Sleep(t.ctx, aSecond)
+	for _, w := range []*waiter{left, undone, cutOff} {
+		w.silent()
+	}
+	a.undo(left.r)
+	linked.undo(cutOff.r)
+	a.release(holder)
+	granted.granted()
+	driver.Sleep(t.ctx, glimpse)
+	granted.silent()
+	a.release(granted.r)
 }
 
 func cancelledLock(t *trial) {

@@ -127,4 +127,25 @@ var faults = []fault{
 		wrong: "Asked: s.clock.Now(), TTL: g.TTL",
 		fails: "validity/late", rule: "G, T1",
 	},
+	{
+		name: "a broken generation grows", what: "a reader that comes after a Break joins those who were broken",
+		in: inMemory, test: "TestConformance", file: "memlock/lock.go",
+		line:  "r.state == holding && r.broken == nil",
+		wrong: "r.state == holding",
+		fails: "breaking/generation", rule: "G: a generation that was broken",
+	},
+	{
+		name: "a break skips the minimum hold", what: "a hold that was broken gently is not kept after its release",
+		in: inMemory, test: "TestConformance", file: "memlock/release.go",
+		line:  "s.end(c, r.Keep > 0, now)",
+		wrong: "s.end(c, r.Keep > 0 && c.broken == nil, now)",
+		fails: "breaking/kept", rule: "B2",
+	},
+	{
+		name: "tells who has left", what: "news for a waiter are passed on although its Acquire has returned",
+		in: overWires, test: "TestRemote", file: "locktest/internal/remote/client.go",
+		line:  "defer conn.pending.Delete(what.ID)",
+		wrong: "defer func() { go func() { progress(<-wait.progress) }() }()",
+		fails: "cancelling/silence", rule: "G: Request.Waiting",
+	},
 }

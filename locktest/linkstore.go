@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"holdfast.dev/driver"
@@ -12,7 +13,8 @@ import (
 // The store that a callLink is to its user.
 
 func (l *callLink) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, error) {
-	sent := l.watched(r)
+	sent, silence := l.watched(r)
+	defer silence()
 	g, err := call(ctx, l, func(ctx context.Context) (*driver.Grant, error) { return l.store.Acquire(ctx, sent) })
 	if err != nil || g.Lease == nil {
 		return g, err
@@ -22,13 +24,18 @@ func (l *callLink) Acquire(ctx context.Context, r *driver.Request) (*driver.Gran
 	return &linked, nil
 }
 
-// watched returns r with callbacks that are held back with the answers.
-func (l *callLink) watched(r *driver.Request) *driver.Request {
+// watched returns r with callbacks that are held back with the answers. After silence Waiting is not called any more: a call whose
+// caller has given up may still be under way in the store.
+func (l *callLink) watched(r *driver.Request) (_ *driver.Request, silence func()) {
 	n := l.current()
 	sent := *r
+	var telling sync.Mutex
+	silent := false
 	if r.Waiting != nil {
 		sent.Waiting = func(p driver.Progress) {
-			if _, held, _ := l.holding(n); !held && n.here.Err() == nil {
+			telling.Lock()
+			defer telling.Unlock()
+			if _, held, _ := l.holding(n); !held && !silent && n.here.Err() == nil {
 				r.Waiting(p)
 			}
 		}
@@ -42,7 +49,11 @@ func (l *callLink) watched(r *driver.Request) *driver.Request {
 			}()
 		}
 	}
-	return &sent
+	return &sent, func() {
+		telling.Lock()
+		defer telling.Unlock()
+		silent = true
+	}
 }
 
 func (l *callLink) Release(ctx context.Context, r *driver.Request) error {

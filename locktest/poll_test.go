@@ -56,6 +56,9 @@ func (p *polling) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	w := p.enter(r.Attempt)
 	defer p.leave(r.Attempt, w)
 	polls, stop := context.WithCancel(ctx)

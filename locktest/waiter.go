@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast.dev/driver"
@@ -19,6 +20,9 @@ type waiter struct {
 
 	grant *driver.Grant
 	err   error
+
+	returned atomic.Bool  // Acquire has
+	late     atomic.Int32 // how often Request.Waiting was called afterwards
 }
 
 // begin starts an Acquire. Its context ends with cancel or with the case.
@@ -27,21 +31,36 @@ func (c *client) begin(r *driver.Request) *waiter {
 	w := &waiter{c: c, r: r, waiting: make(chan driver.Progress, 1), done: make(chan struct{}), cancel: cancel}
 	watched := *r
 	var once sync.Once
-	watched.Waiting = func(p driver.Progress) { once.Do(func() { w.waiting <- p }) }
+	watched.Waiting = func(p driver.Progress) {
+		if w.returned.Load() {
+			w.late.Add(1)
+		}
+		once.Do(func() { w.waiting <- p })
+	}
 	go func() {
 		defer close(w.done)
 		w.grant, w.err = c.Acquire(ctx, &watched)
+		w.returned.Store(true)
 	}()
 	c.tidy(r)
 	c.t.Cleanup(func() {
 		cancel()
 		select {
 		case <-w.done:
+			w.silent()
 		case <-time.After(patience()):
 			c.t.Errorf("A4: Acquire of %s has not returned %v after its context ended", what(r), patience())
 		}
 	})
 	return w
+}
+
+// silent fails the case if Request.Waiting was called after Acquire had returned.
+func (w *waiter) silent() {
+	w.c.t.Helper()
+	if n := w.late.Swap(0); n > 0 {
+		w.c.t.Errorf("G: Request.Waiting was called %d times after Acquire of %s had returned", n, what(w.r))
+	}
 }
 
 // queue starts an Acquire that must wait, and returns when it does.
