@@ -14,8 +14,8 @@ type Inspector interface {
 	// Info has neither holders nor waiters.
 	Inspect(ctx context.Context, name string, mode Mode) (*Info, error)
 
-	// List shows everything whose name begins with prefix, which is "" or as CheckName allows, and that somebody holds or waits for, in no particular order; what
-	// changes meanwhile may be missing or be shown as it was. It ends after the first error.
+	// List shows everything whose name begins with prefix, which is "" or as CheckName allows, and that somebody holds or waits
+	// for, in no particular order; what changes meanwhile may be missing or be shown as it was. It ends after the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[*Info, error]
 }
 

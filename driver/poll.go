@@ -68,6 +68,9 @@ func Poll(ctx context.Context, r *Request, b Backoff, try func(context.Context) 
 	var last error
 	var told time.Time
 	var guard bool
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for {
 		grant, err := try(ctx)
 		if r.NoWait || err == nil {

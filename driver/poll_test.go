@@ -227,18 +227,29 @@ func TestPollContextEnds(t *testing.T) {
 	}
 }
 
-// A grant or an answer in hand is returned although the context has ended.
+// A grant or an answer in hand is returned although the context has ended meanwhile; with one that had ended before nothing is asked.
 func TestPollContextHasEnded(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	for _, answer := range []error{nil, ErrDeadlock, &Refused{errors.New("no")}} {
+		ctx, cancel := context.WithCancel(t.Context())
 		s := &script{answers: []error{answer}}
-		if grant, err := Poll(ctx, &Request{}, steady, s.try); err != answer || (grant == granted) != (answer == nil) {
+		try := func(ctx context.Context) (*Grant, error) {
+			cancel()
+			return s.try(ctx)
+		}
+		if grant, err := Poll(ctx, &Request{}, steady, try); err != answer || (grant == granted) != (answer == nil) {
 			t.Errorf("%v, %v, want %v", grant, err, answer)
 		}
+		if _, err := Poll(ctx, &Request{}, steady, try); !errors.Is(err, context.Canceled) || len(s.asked) != 1 {
+			t.Errorf("%v after %d tries", err, len(s.asked))
+		}
 	}
+	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{answers: []error{&Held{}}}
-	if _, err := Poll(ctx, &Request{}, Backoff{}, s.try); !errors.Is(err, context.Canceled) || len(s.asked) != 1 {
+	try := func(ctx context.Context) (*Grant, error) {
+		cancel()
+		return s.try(ctx)
+	}
+	if _, err := Poll(ctx, &Request{}, Backoff{}, try); !errors.Is(err, context.Canceled) || len(s.asked) != 1 {
 		t.Errorf("%v after %d tries", err, len(s.asked))
 	}
 }

@@ -16,19 +16,19 @@ type Store interface {
 	//
 	//  A1. Idempotent by r.Attempt: repeated for an attempt that waits or holds, it goes on with that one: the same place in the
 	//      queue, the same token, its TTL begun anew. The core repeats it, with back-off, after an unknown answer for as long as
-	//      ctx lives; two calls for one attempt may also overlap, and all get the answer. An attempt that comes back with another mode or N is ErrRequest;
-	//      one whose hold was broken keeps it as it is, not renewed.
+	//      ctx lives; two calls for one attempt may also overlap, and all get the answer. An attempt that comes back with another
+	//      mode or N is ErrRequest; one whose hold was broken keeps it as it is, not renewed.
 	//  A2. Two attempts are two owners, also on one connection, session or lease.
 	//  A3. An error is an answer ([Answered]: the attempt neither waits nor holds, nothing is to be undone) or unknown: the
 	//      core then repeats, or calls Release.
 	//  A4. When ctx ends it returns at once, with an error that carries ctx.Err() (else it would count as an answer) and, if
-	//      known, *[Held], and cleans nothing up; a grant already in hand is returned, also one that has run out meanwhile: its
-	//      Asked and TTL tell.
+	//      known, *[Held], and cleans nothing up; with a context that has ended before it asks for nothing. A grant already in
+	//      hand is returned, also one that has run out meanwhile: its Asked and TTL tell.
 	//  A5. With r.NoWait it never waits for another holder: *[Held] or *[Guarded], and nothing is queued.
 	//  A6. The waiting that it does is cheap: no goroutine, connection or query per second for each waiter, where the store can.
 	//      A waiter has no Lease: whatever keeps its place, a session for instance, the driver keeps alive meanwhile.
-	//  A7. A mode, a Keep or a Reserve that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused before
-	//      the store is touched.
+	//  A7. A mode, a Keep or a Reserve that Guarantees denies is ErrUnsupported; a malformed request ([Request.Check]) is refused
+	//      before the store is touched.
 	Acquire(ctx context.Context, r *Request) (*Grant, error)
 
 	// Release makes sure that r's attempt neither waits nor holds: nil (it did), ErrGone (it did not), or unknown: the core
@@ -147,7 +147,8 @@ type Progress struct {
 type Grant struct {
 	// Token is greater than that of every earlier grant of the name, as far as Guarantees.Fencing says. Shared grants that
 	// overlap share one, the generation, which is greater than that of every earlier writer and less than that of every later
-	// one; a generation that was broken gets no further readers. Token+1 … Token+Spare belong to this grant too, and are never granted to anybody else.
+	// one; a generation that was broken gets no further readers. Token+1 … Token+Spare belong to this grant too, and are never
+	// granted to anybody else.
 	Token, Spare uint64
 
 	// Asked is the store's Clock just before the request that was granted went out; after a push, the last moment at which the

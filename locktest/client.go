@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"time"
 
@@ -210,6 +211,10 @@ func (c *client) judge(r *driver.Request, g *driver.Grant) {
 		c.t.Fatalf("G: Grant.Asked is %v in the future; it is read before the request goes out", g.Asked.Sub(now))
 	case g.Lease != nil && g.TTL <= 0:
 		c.t.Fatalf("G: Grant.TTL is %v; a hold with a lease has a TTL", g.TTL)
+	case g.Lease != nil && c.t.missing(expires) != "":
+		c.t.Fatal("G: the grant has a Lease, but Guarantees says that nothing runs out (MaxTTL and Session are 0): state MaxTTL")
+	case g.Lease != nil && !reflect.TypeOf(g.Lease).Comparable():
+		c.t.Fatalf("G: a lease is comparable; %T is not, return a pointer", g.Lease)
 	case g.Lease == nil && c.t.missing(expires) == "":
 		c.t.Fatal("G: Grant.Lease is nil, but Guarantees says that holds run out (MaxTTL or Session is not 0)")
 	case g.Lease != nil && c.t.guarantees.Session > 0 && g.TTL > c.t.guarantees.Session:

@@ -107,7 +107,11 @@ func (t *trial) locking(ctx context.Context, locks *holdfast.Client, name string
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-p.done
+		select {
+		case <-p.done:
+		case <-time.After(patience()):
+			t.Error("A4: Lock did not return although its context has ended: Acquire returns at once then")
+		}
 	})
 	return p
 }
