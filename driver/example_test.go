@@ -178,3 +178,17 @@ func openExample(ctx context.Context, u *driver.URL) (driver.Store, error) {
 	}
 	return nil, fmt.Errorf("nobody listens at %s (session %v)", u, session)
 }
+
+// What a client may believe of a TTL is a little less than what the store keeps.
+func ExampleMargin() {
+	fmt.Println(driver.Margin(10*time.Second), driver.Margin(100*time.Millisecond))
+	// Output: 100ms 2ms
+}
+
+// A driver refuses a malformed request before it touches the store.
+func ExampleRequest_Check() {
+	r := &driver.Request{Name: "seats", Mode: driver.Permits, N: 3, Limit: 2, Attempt: driver.NewAttempts().Next(), TTL: time.Second}
+	err := r.Check()
+	fmt.Println(errors.Is(err, driver.ErrRequest), err)
+	// Output: true 3 permits of a limit of 2: ask for at least one and at most the limit
+}

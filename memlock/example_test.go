@@ -104,3 +104,13 @@ func ExampleStore_Break() {
 	// web-1 is told: the hold was broken by "ops"
 	// break: <nil>
 }
+
+// A server can have another clock than package time: that of the machine since it was started, for instance, which goes on through a
+// suspend.
+func ExampleWithClock() {
+	server := memlock.NewServer(memlock.WithClock(driver.Boot()))
+	store := server.Connect()
+	defer store.Close()
+	fmt.Println(store.Clock() == driver.Boot())
+	// Output: true
+}
