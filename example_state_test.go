@@ -93,3 +93,33 @@ func ExampleGuardedError() {
 	}
 	// Output: try again in 28s
 }
+
+// A Mutex is a name and options: it costs nothing, and is made wherever it is needed.
+func ExampleClient_Mutex() {
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	m := locks.Mutex("orders/42", holdfast.TTL(30*time.Second))
+	hold, err := m.Lock(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	defer hold.Unlock()
+	fmt.Println(m.Name(), hold.Name())
+	// Output: orders/42 orders/42
+}
+
+// A function is an Observer too.
+func ExampleObserverFunc() {
+	count := make(map[holdfast.Kind]int)
+	locks := holdfast.New(memlock.New(), holdfast.WithObserver(holdfast.ObserverFunc(func(_ context.Context, e holdfast.Event) {
+		count[e.Kind]++
+	})))
+	hold, err := locks.Mutex("a").Lock(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	hold.Unlock()
+	locks.Close()
+	fmt.Println(count[holdfast.EventAcquired], count[holdfast.EventReleased])
+	// Output: 1 1
+}

@@ -192,3 +192,47 @@ func ExampleRequest_Check() {
 	fmt.Println(errors.Is(err, driver.ErrRequest), err)
 	// Output: true 3 permits of a limit of 2: ask for at least one and at most the limit
 }
+
+// Parameters are read by kind; what is not known is refused with what is.
+func ExampleURL_Check() {
+	u, err := driver.ParseURL("redis://host:6379?ttl=10s&fair=true&prefix=locks&tires=3")
+	if err != nil {
+		panic(err)
+	}
+	ttl, _ := u.Duration("ttl", time.Minute)
+	fair, _ := u.Bool("fair", false)
+	prefix, _ := u.Text("prefix", "")
+	tries, _ := u.Int("tries", 1)
+	fmt.Println(ttl, fair, prefix, tries)
+	fmt.Println(u.Check("ttl", "fair", "prefix", "tries"))
+	// Output:
+	// 10s true locks 1
+	// not a usable store URL (redis://…): parameter "tires": is not known; known are: ttl, fair, prefix, tries
+}
+
+// Instants are moments of one clock: they have distances, and no date.
+func ExampleInstant() {
+	clock := driver.Local()
+	asked := clock.Now()
+	end := asked.Add(10 * time.Second)
+	fmt.Println(end.Sub(asked), asked.Before(end), end.Before(driver.Never), driver.Never.Add(time.Hour) == driver.Never)
+	// Output: 10s true true true
+}
+
+// A Local clock rings by package time, also by the fake one of a test.
+func ExampleLocal() {
+	clock := driver.Local()
+	rang := make(chan bool)
+	clock.At(clock.Now().Add(time.Millisecond), func() { rang <- true })
+	stop := clock.At(clock.Now().Add(time.Hour), func() { panic("too early") })
+	fmt.Println(<-rang, stop())
+	// Output: true true
+}
+
+// Sleep ends with its context.
+func ExampleSleep() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(driver.Sleep(ctx, time.Hour))
+	// Output: context deadline exceeded
+}

@@ -31,3 +31,13 @@ func ExampleRun() {
 		})
 	}
 }
+
+// The kit also measures, and fuzzes names, on the same harness.
+func ExampleBench() {
+	h := locktest.Harness{
+		Open:      func(context.Context, string) (driver.Store, error) { return memlock.New(), nil },
+		InProcess: true,
+	}
+	_ = func(b *testing.B) { locktest.Bench(b, h) }     // func BenchmarkStore
+	_ = func(f *testing.F) { locktest.FuzzNames(f, h) } // func FuzzNames
+}

@@ -114,3 +114,29 @@ func ExampleWithClock() {
 	fmt.Println(store.Clock() == driver.Boot())
 	// Output: true
 }
+
+// What the core says to a driver: an attempt asks, holds, and is released.
+func ExampleStore_Acquire() {
+	ctx := context.Background()
+	store := memlock.New()
+	defer store.Close()
+	attempts := driver.NewAttempts()
+	mine := &driver.Request{Name: "a", Mode: driver.Exclusive, Attempt: attempts.Next(), Label: "mine", TTL: time.Minute}
+	other := &driver.Request{Name: "a", Mode: driver.Exclusive, Attempt: attempts.Next(), TTL: time.Minute, NoWait: true}
+
+	grant, err := store.Acquire(ctx, mine)
+	fmt.Println(grant.Token, err)
+	again, _ := store.Acquire(ctx, mine) // the answer was lost: ask again
+	fmt.Println(again.Token)
+	_, err = store.Acquire(ctx, other)
+	fmt.Println(driver.Answered(err))
+	info, _ := store.Inspect(ctx, "a", driver.Exclusive)
+	fmt.Println(info.Holders[0].Label)
+	fmt.Println(store.Release(ctx, other), store.Release(ctx, mine))
+	// Output:
+	// 1 <nil>
+	// 1
+	// true
+	// mine
+	// the store has no such hold <nil>
+}
