@@ -59,13 +59,18 @@ func (c *Client) precheck(ctx context.Context, name string, config *lockConfig) 
 		return err
 	}
 	if ctx.Err() != nil {
-		err := fmt.Errorf("holdfast: lock %q: not asked for, because the context has ended: %w", name, ctx.Err())
-		if cause := context.Cause(ctx); cause != ctx.Err() {
-			err = fmt.Errorf("%w (%v)", err, cause)
-		}
-		return err
+		return endedError(ctx, fmt.Sprintf("lock %q", name))
 	}
 	return nil
+}
+
+// endedError says that something was not asked for, because ctx has ended, and why it has.
+func endedError(ctx context.Context, op string) error {
+	err := fmt.Errorf("holdfast: %s: not asked for, because the context has ended: %w", op, ctx.Err())
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		err = fmt.Errorf("%w (%v)", err, cause)
+	}
+	return err
 }
 
 func checkName(name string) error {
@@ -76,16 +81,16 @@ func checkName(name string) error {
 }
 
 func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lockConfig, noWait bool, started driver.Instant) (*Hold, error) {
-	if outer := heldIn(ctx, c, name); outer != nil {
-		if hold, err := c.reenter(ctx, outer, config, noWait); hold != nil || err != nil {
-			return hold, err
-		}
-	}
 	// The wait ends with the caller's context or with the client; the hold with neither.
 	wait, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.endWithClient(&cancel)()
 
+	if outer := heldIn(ctx, c, name); outer != nil {
+		if hold, err := c.reenter(wait, outer, config, noWait); hold != nil || err != nil {
+			return hold, err
+		}
+	}
 	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
 	for tries := 1; ; tries++ {
 		a := &attempt{c: c, config: config, started: started}
@@ -99,7 +104,7 @@ func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lock
 			return hold, nil
 		case errors.Is(err, errAnew) && !(noWait && tries >= tryAsks) && driver.Sleep(wait, backoff.Next()) == nil:
 			continue
-		case context.Cause(wait) == c.gone:
+		case wait.Err() != nil && c.isClosed():
 			return nil, c.gone
 		}
 		return nil, a.explain(err, ctx.Err())
@@ -174,7 +179,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c := a.c
 	now := c.clock.Now()
-	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never, grace: a.config.grace, graceBound: a.req.TTL / 2}
+	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never, graceBound: a.req.TTL / 2}
 	t.alarm.What, t.holds = t, t.first[:0]
 	if a.config.maxHold > 0 {
 		t.maxEnd = now.Add(a.config.maxHold)
@@ -188,7 +193,7 @@ func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 		end = min(end, validUntil(grant.Asked, grant.TTL))
 		t.graceBound = grant.TTL / 2
 	}
-	t.grace = min(t.grace, t.graceBound)
+	t.grace = min(a.config.grace, t.graceBound)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()

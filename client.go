@@ -42,11 +42,9 @@ type Client struct {
 	random   func() float64
 	known    atomic.Pointer[Guarantees] // as last found
 
-	gone    error           // that this client is closed; its identity tells it from another's
-	closing context.Context // ends when Close begins: nobody waits any more
-	close   context.CancelFunc
-	base    context.Context // ends when Close is over: nothing is asked of the store any more
-	stop    context.CancelFunc
+	gone error           // that this client is closed
+	base context.Context // ends when Close is over: nothing is asked of the store any more
+	stop context.CancelFunc
 
 	// mu guards everything below, and all tenures, holds and keeps. Nothing blocks while it is held.
 	mu      sync.Mutex
@@ -66,11 +64,10 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 		keeps: make(map[driver.Lease]*keep), tenures: make(map[*tenure]struct{}),
 		waits: make(map[*context.CancelCauseFunc]struct{}), idle: make(chan struct{}),
 	}
-	c.closing, c.close = context.WithCancel(context.Background())
 	c.base, c.stop = context.WithCancel(context.Background())
 	if store == nil {
 		c.store = noStore{}
-		c.config.lock.wrong = argumentError("New: the store is nil")
+		c.config.lock.wrong = errNoStore
 	}
 	c.gone = fmt.Errorf("holdfast: store %s: %w; open a new one", c.store, ErrClosed)
 	c.clock = c.store.Clock()
@@ -96,6 +93,13 @@ func (c *Client) begin() error {
 	}
 	c.running++
 	return nil
+}
+
+// isClosed reports whether Close has begun. A cause of a context does not tell: it can be another client's.
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // endWithClient makes Close call cancel with c.gone, until stop is called.

@@ -36,14 +36,13 @@ func (c *Client) Close() error {
 			}
 		}
 		if !t.working() {
-			after.join(t.dropHolds())
+			t.dropHolds()
 			t.detach()
 			free = append(free, t)
 		}
 	}
 	c.mu.Unlock()
 	after.run()
-	c.close()
 
 	late, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
@@ -94,15 +93,13 @@ func (t *tenure) working() bool {
 	return slices.ContainsFunc(t.holds, func(h *Hold) bool { return h.working })
 }
 
-// dropHolds ends a tenure's holds for Close, as though each had been unlocked. c.mu is held.
-func (t *tenure) dropHolds() aftermath {
-	after := t.closeContexts()
+// dropHolds ends a tenure's holds, whose contexts have been closed, as though each had been unlocked. c.mu is held.
+func (t *tenure) dropHolds() {
 	for _, h := range t.holds {
 		h.ended = true
 		h.wake()
 	}
 	t.holds = nil
-	return after
 }
 
 // releaseAll releases tenures, many at a time, until late, and returns what did not work.
@@ -160,10 +157,7 @@ func (h *Hold) unlockedBefore(late context.Context) bool {
 		c.mu.Unlock()
 		return true
 	}
-	if h.done == nil {
-		h.done = make(chan struct{})
-	}
-	done := h.done
+	done := h.whenDone()
 	c.mu.Unlock()
 	select {
 	case <-done:

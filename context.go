@@ -93,6 +93,14 @@ func (h *Hold) takeContexts() (cancels []context.CancelCauseFunc) {
 	return cancels
 }
 
+// whenDone returns what is closed when the hold has ended, which it has not yet. c.mu is held.
+func (h *Hold) whenDone() <-chan struct{} {
+	if h.done == nil {
+		h.done = make(chan struct{})
+	}
+	return h.done
+}
+
 // wake tells those who wait for the end of the hold. c.mu is held.
 func (h *Hold) wake() {
 	if h.done != nil {

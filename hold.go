@@ -234,9 +234,10 @@ func (h *Hold) Unlock() error {
 	h.ended = true
 	after.cancel(h.takeContexts(), ErrReleased)
 	h.wake()
-	t.holds = slices.Delete(t.holds, slices.Index(t.holds, h), slices.Index(t.holds, h)+1)
+	i := slices.Index(t.holds, h)
+	t.holds = slices.Delete(t.holds, i, i+1)
 	if c.closed && !t.working() {
-		after.join(t.dropHolds()) // they were left only because of this one
+		t.dropHolds() // they were left only because of this one
 	}
 	last := len(t.holds) == 0 && !t.detached
 	wait, end := min(t.left(now), unlockWait), t.end()

@@ -16,7 +16,7 @@ func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.
 		return none, argumentError("the context is nil")
 	}
 	if ctx.Err() != nil {
-		return none, fmt.Errorf("holdfast: %s: not asked for, because the context has ended: %w", op, ctx.Err())
+		return none, endedError(ctx, op)
 	}
 	if err := c.begin(); err != nil {
 		return none, err

@@ -18,7 +18,8 @@ import (
 //
 // A nested hold keeps the TTL, MaxHold and MinHold of the outermost; the longest Grace counts.
 
-// reenter nests a hold below outer. It returns neither hold nor error if outer has ended: then the store must be asked.
+// reenter nests a hold below outer. It returns neither hold nor error if outer has ended: then the store must be asked. ctx ends with
+// the caller's or with the client.
 func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, noWait bool) (*Hold, error) {
 	slot, done := outer.child()
 	if slot == nil {
@@ -30,19 +31,8 @@ func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, n
 		default:
 			return nil, outer.heldBySibling(nil)
 		}
-	} else {
-		select {
-		case slot <- struct{}{}:
-		case <-done:
-			if ctx.Err() != nil { // it ended with the hold
-				return nil, outer.heldBySibling(ctx.Err())
-			}
-			return nil, nil
-		case <-c.closing.Done():
-			return nil, c.gone
-		case <-ctx.Done():
-			return nil, outer.heldBySibling(ctx.Err())
-		}
+	} else if taken, err := c.waitForSlot(ctx, outer, slot, done); !taken {
+		return nil, err
 	}
 	hold, count := outer.nest(config)
 	if hold == nil {
@@ -53,8 +43,25 @@ func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, n
 	return hold, nil
 }
 
+// waitForSlot waits until outer's other child has ended. Neither taken nor an error: outer has ended.
+func (c *Client) waitForSlot(ctx context.Context, outer *Hold, slot chan<- struct{}, done <-chan struct{}) (taken bool, err error) {
+	select {
+	case slot <- struct{}{}:
+		return true, nil
+	case <-done:
+	case <-ctx.Done():
+	}
+	switch {
+	case c.isClosed():
+		return false, c.gone
+	case ctx.Err() != nil: // perhaps because it descends from outer's
+		return false, outer.heldBySibling(ctx.Err())
+	}
+	return false, nil
+}
+
 // child returns the slot for outer's one child, and what ends the wait for it; nil if outer has ended.
-func (h *Hold) child() (slot chan struct{}, done chan struct{}) {
+func (h *Hold) child() (slot chan struct{}, done <-chan struct{}) {
 	defer h.look()()
 	if h.err() != nil {
 		return nil, nil
@@ -62,10 +69,7 @@ func (h *Hold) child() (slot chan struct{}, done chan struct{}) {
 	if h.slot == nil {
 		h.slot = make(chan struct{}, 1)
 	}
-	if h.done == nil {
-		h.done = make(chan struct{})
-	}
-	return h.slot, h.done
+	return h.slot, h.whenDone()
 }
 
 // nest makes the child, once its slot is taken; nil if the hold has ended meanwhile.
@@ -87,7 +91,8 @@ func (h *Hold) heldBySibling(ended error) error {
 	defer h.look()()
 	now := h.t.c.clock.Now()
 	return &HeldError{Name: h.Name(), Err: ended, Holders: []Holder{{
-		Label: h.t.req.Label + " (a nested hold of this client)", Token: h.t.token, Mode: h.t.req.Mode, Held: now.Sub(h.t.granted), Left: h.t.left(now),
+		Label: h.t.req.Label + " (a nested hold of this client)", Token: h.t.token, Mode: h.t.req.Mode,
+		Held: now.Sub(h.t.granted), Left: h.t.left(now),
 	}}}
 }
 

@@ -64,17 +64,13 @@ func (t *tenure) left(now driver.Instant) time.Duration {
 func (t *tenure) ring() {
 	now := t.c.clock.Now()
 	t.c.mu.Lock()
-	var after aftermath
-	if end := t.end(); t.detached {
-		// Unlocked while the alarm rang.
-	} else if now.Before(end) {
-		if t.lost == nil && !now.Before(end.Add(-t.grace)) {
-			after = t.lose(t.foreseen(), nil, now)
-		}
-		t.watch()
-	} else {
+	after := t.settle(now)
+	switch {
+	case t.detached: // over, or unlocked while the alarm rang
+	case t.lost == nil && !now.Before(t.end().Add(-t.grace)):
 		after = t.lose(t.foreseen(), nil, now)
-		after.join(t.finish())
+	default:
+		t.watch()
 	}
 	t.c.mu.Unlock()
 	after.runApart(t.c)
