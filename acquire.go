@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"holdfast.dev/driver"
 )
@@ -26,44 +25,6 @@ type attempt struct {
 	lost     error                           // told by the store before the grant was taken in; guarded by c.mu
 }
 
-// lock is what Mutex.Lock and TryLock do.
-func (c *Client) lock(ctx context.Context, name string, config *lockConfig, noWait bool) (*Hold, error) {
-	if err := c.precheck(ctx, name, config); err != nil {
-		return nil, err
-	}
-	if err := c.begin(); err != nil {
-		return nil, err
-	}
-	defer c.end()
-	started := c.clock.Now()
-	hold, err := c.reenterOrAcquire(ctx, name, config, noWait, started)
-	if c.config.observer != nil {
-		e := Event{Kind: EventFailed, Name: name, Label: config.label(), Waited: c.clock.Now().Sub(started), Err: err}
-		if err == nil {
-			e.Kind, e.Token, e.Count, e.Left = EventAcquired, hold.Token(), hold.Count(), hold.Left()
-		}
-		c.observe(ctx, e)
-	}
-	return hold, err
-}
-
-// precheck reports everything that is wrong without asking the store.
-func (c *Client) precheck(ctx context.Context, name string, config *lockConfig) error {
-	if ctx == nil {
-		return argumentError("the context is nil")
-	}
-	if err := checkName(name); err != nil {
-		return err
-	}
-	if err := config.check(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return endedError(ctx, fmt.Sprintf("lock %q", name))
-	}
-	return nil
-}
-
 // endedError says that something was not asked for, because ctx has ended, and why it has.
 func endedError(ctx context.Context, op string) error {
 	err := fmt.Errorf("holdfast: %s: not asked for, because the context has ended: %w", op, ctx.Err())
@@ -78,37 +39,6 @@ func checkName(name string) error {
 		return fmt.Errorf("holdfast: %w", err)
 	}
 	return nil
-}
-
-func (c *Client) reenterOrAcquire(ctx context.Context, name string, config *lockConfig, noWait bool, started driver.Instant) (*Hold, error) {
-	// The wait ends with the caller's context or with the client; the hold with neither.
-	wait, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer c.endWithClient(&cancel)()
-
-	if outer := heldIn(ctx, c, name); outer != nil {
-		if hold, err := c.reenter(wait, outer, config, noWait); hold != nil || err != nil {
-			return hold, err
-		}
-	}
-	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
-	for tries := 1; ; tries++ {
-		a := &attempt{c: c, config: config, started: started}
-		a.req = driver.Request{
-			Name: name, Attempt: c.attempts.Next(), Label: config.label(), Mode: driver.Exclusive,
-			TTL: config.ttl, Keep: config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
-		}
-		hold, err := a.run(wait, &backoff)
-		switch {
-		case err == nil:
-			return hold, nil
-		case errors.Is(err, errAnew) && !(noWait && tries >= tryAsks) && driver.Sleep(wait, backoff.Next()) == nil:
-			continue
-		case wait.Err() != nil && c.isClosed():
-			return nil, c.gone
-		}
-		return nil, a.explain(err, ctx.Err())
-	}
 }
 
 // errAnew: the store dropped the attempt, or lost its hold before it began. Only a new id, at the end of the queue, can go on.
@@ -136,7 +66,7 @@ func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, erro
 		if !answered && a.worthAsking(err) && !(a.req.NoWait && asks >= tryAsks) {
 			took := a.c.clock.Now().Sub(asked)
 			if driver.Sleep(ctx, backoff.Next()) == nil {
-				a.c.observe(ctx, Event{Kind: EventRetried, Name: a.req.Name, Label: a.req.Label, Took: took, Err: err})
+				a.c.observe(ctx, Event{Kind: EventRetried, Name: a.req.Name, Mode: a.req.Mode, Label: a.req.Label, Took: took, Err: err})
 				continue
 			}
 		}
@@ -161,7 +91,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.c.meets(g, a.config); err != nil {
+	if err := a.c.meets(g, a.req.Mode, a.config); err != nil {
 		return nil, final{err}
 	}
 	a.asked = true
@@ -223,14 +153,14 @@ func (a *attempt) undo() {
 	if errors.Is(err, driver.ErrGone) {
 		err = nil
 	}
-	a.c.observe(a.c.base, Event{Kind: EventUndone, Name: req.Name, Label: req.Label, Took: a.c.clock.Now().Sub(begun), Err: err})
+	a.c.observe(a.c.base, Event{Kind: EventUndone, Name: req.Name, Mode: req.Mode, Label: req.Label, Took: a.c.clock.Now().Sub(begun), Err: err})
 }
 
 // waiting is Request.Waiting.
 func (a *attempt) waiting(p driver.Progress) {
 	a.standing.Store(&p)
 	a.c.observe(a.c.base, Event{
-		Kind: EventWaiting, Name: a.req.Name, Label: a.req.Label, Waited: a.c.clock.Now().Sub(a.started), Progress: p,
+		Kind: EventWaiting, Name: a.req.Name, Mode: a.req.Mode, Label: a.req.Label, Waited: a.c.clock.Now().Sub(a.started), Progress: p,
 	})
 }
 
@@ -256,9 +186,13 @@ func (a *attempt) storeLost(err error) {
 func (a *attempt) explain(err, ended error) error {
 	var held *driver.Held
 	var guarded *driver.Guarded
+	var limit *LimitError
 	var reason final
 	if errors.As(err, &reason) {
 		return reason.error
+	}
+	if errors.As(err, &limit) {
+		return fmt.Errorf("holdfast: semaphore %q: %w", a.req.Name, limit)
 	}
 	// A wait that was cut off: what was last heard of it says why there was no grant.
 	if p := a.standing.Load(); p != nil && ended != nil && errors.Is(err, ended) && !errors.As(err, &held) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -19,6 +20,14 @@ type (
 	Holder     = driver.Holder     // somebody who holds it
 	Waiter     = driver.Waiter     // somebody who waits for it
 	Progress   = driver.Progress   // how things stand for one who waits
+	Mode       = driver.Mode       // how somebody holds it
+)
+
+// Values of Mode.
+const (
+	Exclusive = driver.Exclusive // alone: a Mutex, an RWMutex, an Election
+	Shared    = driver.Shared    // beside other readers: RWMutex.Reader
+	Permits   = driver.Permits   // some permits of a Semaphore
 )
 
 // Values of Guarantees.Fencing: how far tokens can be relied on.
@@ -41,6 +50,7 @@ type Client struct {
 	schedule *schedule
 	random   func() float64
 	known    atomic.Pointer[Guarantees] // as last found
+	identity atomic.Pointer[string]     // of the store, once somebody has asked for it
 
 	gone error           // that this client is closed
 	base context.Context // ends when Close is over: nothing is asked of the store any more
@@ -143,6 +153,11 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
+// backoff is the pauses between asks of a store that gives no usable answer.
+func (c *Client) backoff() driver.Backoff {
+	return driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
+}
+
 func (c *Client) storeError(op, name string, err error) error {
 	e := &StoreError{Op: op, Name: name, Store: c.store.String(), Err: err}
 	var node *driver.NodeError
@@ -174,11 +189,11 @@ func (c *Client) guarantees(ctx context.Context) (Guarantees, error) {
 }
 
 // meets reports what the store lacks for this client and this lock.
-func (c *Client) meets(g Guarantees, config *lockConfig) error {
+func (c *Client) meets(g Guarantees, mode Mode, config *lockConfig) error {
 	if c.config.require {
 		if missing := correct(g); len(missing) > 0 {
 			return &RequirementError{Store: c.store.String(), Missing: missing}
 		}
 	}
-	return config.fits(g)
+	return config.fits(g, mode)
 }

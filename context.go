@@ -1,6 +1,10 @@
 package holdfast
 
-import "context"
+import (
+	"context"
+
+	"holdfast.dev/driver"
+)
 
 // A holdContext carries the hold that it belongs to, so that Lock can tell re-entry from a stranger, and Token the token.
 type holdContext struct {
@@ -15,14 +19,23 @@ type heldKey struct {
 
 type tokenKey struct{}
 
+// A census collects all holds from whose contexts a context descends.
+type census struct{ holds []*Hold }
+
+// Value finds the hold. Permits are passed over by those who look for a lock or its token: they are no lock, and they do not fence.
 func (x *holdContext) Value(key any) any {
+	permits := x.hold.t.req.Mode == driver.Permits
 	switch k := key.(type) {
 	case heldKey:
-		if x.hold.t.c == k.c && x.hold.Name() == k.name && x.hold.Err() == nil {
+		if !permits && x.hold.t.c == k.c && x.hold.Name() == k.name && x.hold.Err() == nil {
 			return x.hold
 		}
 	case tokenKey:
-		return x.hold
+		if !permits {
+			return x.hold
+		}
+	case *census:
+		k.holds = append(k.holds, x.hold)
 	}
 	return x.Context.Value(key)
 }
@@ -36,7 +49,8 @@ func heldIn(ctx context.Context, c *Client, name string) *Hold {
 	return h
 }
 
-// Token returns the fencing token of the innermost hold from whose Context ctx descends; 0 if there is none.
+// Token returns the fencing token of the innermost lock from whose hold's Context ctx descends; 0 if there is none. Permits of a
+// semaphore are passed over: they do not fence. Under a Multi it is 0: which of its tokens is meant only Held or Parts can tell.
 func Token(ctx context.Context) uint64 {
 	if ctx == nil {
 		return 0
@@ -61,6 +75,9 @@ func (c *Client) Held(ctx context.Context, name string) (*Hold, bool) {
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent == nil {
 		parent = context.Background()
+	}
+	if h.parts != nil {
+		return h.contextOfParts(parent)
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	x := &holdContext{ctx, h}

@@ -47,7 +47,12 @@ var (
 	// ErrUnsupported: the store cannot do that. Guarantees tells what it can.
 	ErrUnsupported = driver.ErrUnsupported
 
-	// ErrDeadlock: the store found that waiting would never end.
+	// ErrUpgrade: the context holds the lock for reading, and Lock for writing would wait for that reader for ever. Unlock it
+	// first, or lock for writing from the start.
+	ErrUpgrade = errors.New("it is held for reading by the same context: a writer would wait for itself")
+
+	// ErrDeadlock: waiting would never end, or might not: the store found it, or Multi, because the context already holds a lock
+	// that everybody else takes later.
 	ErrDeadlock = driver.ErrDeadlock
 )
 
@@ -60,10 +65,14 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("holdfast: lock %q: gave up waiting, it is %v: %v", e.Name, &driver.Held{Holders: e.Holders}, e.Err)
+	kind := "lock"
+	if len(e.Holders) > 0 && e.Holders[0].Mode == driver.Permits {
+		kind = "semaphore"
 	}
-	return fmt.Sprintf("holdfast: lock %q is %v", e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
+	if e.Err != nil {
+		return fmt.Sprintf("holdfast: %s %q: gave up waiting, it is %v: %v", kind, e.Name, &driver.Held{Holders: e.Holders}, e.Err)
+	}
+	return fmt.Sprintf("holdfast: %s %q is %v", kind, e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
 }
 
 // Is makes a HeldError ErrHeld.
@@ -71,6 +80,10 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // Unwrap returns ctx.Err() after a wait that was cut off.
 func (e *HeldError) Unwrap() error { return e.Err }
+
+// A LimitError says that a semaphore is used with different limits, and names both; or that more permits than the limit are asked
+// for, which is ErrArgument too.
+type LimitError = driver.LimitError
 
 // A GuardedError says for how long the store grants nothing to anybody. It is ErrGuarded.
 type GuardedError struct {

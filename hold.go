@@ -14,8 +14,10 @@ import (
 // A Hold is one successful acquisition, from its grant until Unlock or loss. It belongs to whoever has it: no goroutine or thread
 // owns it. Its methods may be called from many goroutines.
 type Hold struct {
-	t      *tenure
-	parent *Hold // the hold that this one re-entered; nil: it is the outermost
+	t      *tenure       // nil: of a Multi
+	parts  []*Hold       // of a Multi, which has nothing else: see multi.go
+	parent *Hold         // the hold that this one re-entered; nil: it is the outermost
+	turn   chan struct{} // the parent's slot, which this one has taken; nil: none was needed
 
 	// Guarded by the client's mutex:
 	contexts map[*holdContext]ending
@@ -44,21 +46,40 @@ func (t *tenure) enter(parent *Hold) *Hold {
 }
 
 // String names the lock and the token.
-func (h *Hold) String() string { return fmt.Sprintf("hold of %q, token %d", h.Name(), h.Token()) }
+func (h *Hold) String() string {
+	if h.parts != nil {
+		return h.describeParts()
+	}
+	return fmt.Sprintf("hold of %q, token %d", h.Name(), h.Token())
+}
 
 // Format prints String, whatever the verb: inside is the id of the attempt, which is a secret.
 func (h *Hold) Format(f fmt.State, _ rune) { io.WriteString(f, h.String()) }
 
-// Name returns the name of the lock.
-func (h *Hold) Name() string { return h.t.req.Name }
+// Name returns the name of the lock; of a Multi all names, with " + " between them.
+func (h *Hold) Name() string {
+	if h.parts != nil {
+		return h.nameOfParts()
+	}
+	return h.t.req.Name
+}
 
 // Token returns the fencing token: greater than that of every earlier holder. Hand it to the resource with every request, and let
-// the resource refuse tokens that are less than the greatest it has seen. 0: the store has no fencing.
-func (h *Hold) Token() uint64 { return h.t.token }
+// the resource refuse tokens that are less than the greatest it has seen. 0: the store has no fencing; or it is a Multi, which has a
+// token for each of its Parts. The token of permits tells them apart, for Break, and does not fence.
+func (h *Hold) Token() uint64 {
+	if h.parts != nil {
+		return 0
+	}
+	return h.t.token
+}
 
 // FenceToken is Token for package fence, whose gates take a hold as it is. Permits of a semaphore do not fence, because their
-// holders work side by side: ErrUnsupported.
+// holders work side by side, and a Multi has several tokens: ErrUnsupported.
 func (h *Hold) FenceToken() (uint64, error) {
+	if h.parts != nil {
+		return h.fenceTokenOfParts()
+	}
 	if h.t.req.Mode == driver.Permits {
 		return 0, fmt.Errorf("holdfast: %q: %w: permits do not fence, their holders work side by side", h.Name(), ErrUnsupported)
 	}
@@ -68,6 +89,9 @@ func (h *Hold) FenceToken() (uint64, error) {
 // Left returns how long the hold is valid if it is not renewed any more: nobody else can hold the lock for that long. 0 once it is
 // lost or unlocked. A store where nothing runs out says Forever.
 func (h *Hold) Left() time.Duration {
+	if h.parts != nil {
+		return h.leftOfParts()
+	}
 	defer h.look()()
 	if h.ended {
 		return 0
@@ -77,6 +101,9 @@ func (h *Hold) Left() time.Duration {
 
 // Count returns how often the lock is entered: 1, and more while it is re-entered. 0 once the hold is unlocked.
 func (h *Hold) Count() int {
+	if h.parts != nil {
+		return h.countOfParts()
+	}
 	defer h.look()()
 	if h.ended {
 		return 0
@@ -87,6 +114,9 @@ func (h *Hold) Count() int {
 // Err returns nil while the hold is good, a *LostError once it is lost, ErrReleased once it is unlocked, ErrClosed once its client
 // was closed.
 func (h *Hold) Err() error {
+	if h.parts != nil {
+		return h.errOfParts()
+	}
 	defer h.look()()
 	return h.err()
 }
@@ -129,13 +159,21 @@ func (t *tenure) settle(now driver.Instant) (after aftermath) {
 // a store with sessions the session is asked for, and where nothing runs out there is nothing to ask: there a hold that somebody
 // took away is known only by what the store tells by itself. A good answer of the past says nothing about the future: use the token
 // for that.
-func (h *Hold) Check(ctx context.Context) error { return h.renew(ctx, "check", 0) }
+func (h *Hold) Check(ctx context.Context) error {
+	if h.parts != nil {
+		return h.eachPart(func(p *Hold) error { return p.Check(ctx) })
+	}
+	return h.renew(ctx, "check", 0)
+}
 
 // Extend makes sure that at least d is left: it asks the store for that if need be. It never shortens, and extending twice does
 // not add up. A hold that is renewed anyway needs it only before a pause longer than its TTL; a Fixed one is moved by it; MaxHold
 // is not. A session cannot be extended: there it moves the local end of a Fixed hold, and is ErrTTL for others if d is more than the
 // session's TTL. ErrTTL: d is more than the store or MaxHold allows.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
+	if h.parts != nil {
+		return h.eachPart(func(p *Hold) error { return p.Extend(ctx, d) })
+	}
 	g := h.t.c.known.Load() // there since the first grant
 	high := MaxTTL
 	if g.Session == 0 && g.MaxTTL > 0 {
@@ -222,6 +260,9 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 // hold is valid, and 5 s at most; then it goes on in the background, and the error says so. It does nothing the second time, and
 // says ErrReleased. ErrLost: the hold had ended before, so the work under it was not protected to its end.
 func (h *Hold) Unlock() error {
+	if h.parts != nil {
+		return h.unlockParts()
+	}
 	c, t := h.t.c, h.t
 	now := c.clock.Now()
 	c.mu.Lock()
@@ -255,8 +296,8 @@ func (h *Hold) Unlock() error {
 	} else {
 		t.recount(e.Count)
 	}
-	if h.parent != nil {
-		<-h.parent.slot
+	if h.turn != nil {
+		<-h.turn
 	}
 	return h.unlocked(e, now)
 }

@@ -30,8 +30,12 @@ func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.
 }
 
 // Inspect shows who holds the lock of that name and who waits for it. A lock that nobody uses is no error: it has neither holders
-// nor waiters.
+// nor waiters. For a semaphore use its own Inspect.
 func (c *Client) Inspect(ctx context.Context, name string) (*Info, error) {
+	return c.inspect(ctx, name, driver.Exclusive)
+}
+
+func (c *Client) inspect(ctx context.Context, name string, mode Mode) (*Info, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -40,7 +44,7 @@ func (c *Client) Inspect(ctx context.Context, name string) (*Info, error) {
 		if !ok {
 			return nil, ErrUnsupported
 		}
-		return inspector.Inspect(ctx, name, driver.Exclusive)
+		return inspector.Inspect(ctx, name, mode)
 	})
 }
 
@@ -86,14 +90,20 @@ func Now() BreakOption { return func(b *driver.BreakRequest) { b.Now = true } }
 // Break ends somebody's hold of a lock: exactly the one with that token, as Inspect shows it; ErrNotHeld if there is none. The
 // holder is told, with reason ReasonBroken and the label of this client, and is not renewed any more; the lock moves on when it
 // is released or when its TTL is over, so that exclusion is kept. With Now it is freed at once.
+//
+// For a semaphore use its own Break.
 func (c *Client) Break(ctx context.Context, name string, token uint64, opts ...BreakOption) error {
+	return c.breakHold(ctx, name, driver.Exclusive, token, opts)
+}
+
+func (c *Client) breakHold(ctx context.Context, name string, mode Mode, token uint64, opts []BreakOption) error {
 	if ctx == nil {
 		return argumentError("the context is nil")
 	}
 	if err := checkName(name); err != nil {
 		return err
 	}
-	b := &driver.BreakRequest{Name: name, Mode: driver.Exclusive, Token: token, By: c.config.lock.label()}
+	b := &driver.BreakRequest{Name: name, Mode: mode, Token: token, By: c.config.lock.label()}
 	for _, o := range opts {
 		if o == nil {
 			return argumentError("an option is nil")
@@ -111,6 +121,6 @@ func (c *Client) Break(ctx context.Context, name string, token uint64, opts ...B
 	if errors.Is(err, driver.ErrGone) {
 		err = fmt.Errorf("holdfast: break %q: %w with token %d; Inspect shows who holds it now", name, ErrNotHeld, token)
 	}
-	c.observe(ctx, Event{Kind: EventBreaking, Name: name, Label: b.By, Token: token, Took: c.clock.Now().Sub(begun), Err: err})
+	c.observe(ctx, Event{Kind: EventBreaking, Name: name, Mode: mode, Label: b.By, Token: token, Took: c.clock.Now().Sub(begun), Err: err})
 	return err
 }

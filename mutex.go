@@ -18,29 +18,26 @@ type Locker interface {
 }
 
 // A Mutex is a lock that one holder has at a time. It is a name and options, nothing more: make as many as you like, anywhere.
-type Mutex struct {
-	c      *Client
-	name   string
-	config lockConfig
-}
+type Mutex struct{ target target }
 
 // Mutex returns the lock of that name. It never fails: a bad name or option is reported by Lock.
 func (c *Client) Mutex(name string, opts ...Option) *Mutex {
-	return &Mutex{c, name, c.config.lock.with(opts)}
+	return &Mutex{c.target(name, Exclusive, opts)}
+}
+
+// target describes a lock of c.
+func (c *Client) target(name string, mode Mode, opts []Option) target {
+	return target{c: c, name: name, mode: mode, config: c.config.lock.with(opts)}
 }
 
 // Name returns the name of the lock.
-func (m *Mutex) Name() string { return m.name }
+func (m *Mutex) Name() string { return m.target.name }
 
 // Lock waits for the lock. See Locker.
-func (m *Mutex) Lock(ctx context.Context) (*Hold, error) {
-	return m.c.lock(ctx, m.name, &m.config, false)
-}
+func (m *Mutex) Lock(ctx context.Context) (*Hold, error) { return m.target.lock(ctx, false) }
 
 // TryLock takes the lock if it is free. See Locker.
-func (m *Mutex) TryLock(ctx context.Context) (*Hold, error) {
-	return m.c.lock(ctx, m.name, &m.config, true)
-}
+func (m *Mutex) TryLock(ctx context.Context) (*Hold, error) { return m.target.lock(ctx, true) }
 
 // Do runs f while it holds l. The context that f gets ends, with a cause, before anybody else can hold the lock, and carries the
 // fencing token (Token). Do waits for f before it unlocks, whatever happens; a panic in f passes through. It returns what f
@@ -70,6 +67,9 @@ func Do(ctx context.Context, l Locker, f func(ctx context.Context) error) (err e
 
 // work marks a hold inside Do, unless it has ended already.
 func (h *Hold) work() error {
+	if h.parts != nil {
+		return h.eachPart((*Hold).work)
+	}
 	defer h.look()()
 	h.working = h.err() == nil
 	return h.err()

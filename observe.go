@@ -38,6 +38,7 @@ type Event struct {
 	Kind  Kind
 	Store string
 	Name  string
+	Mode  Mode   // Permits: it is about the semaphore of that name
 	Label string // of the holder or waiter
 	Token uint64
 	Count int // how often it is entered

@@ -11,7 +11,8 @@ import (
 
 // homes tells which package to import for a scheme.
 var homes = map[string]string{
-	"mem": "holdfast.dev/memlock",
+	"file": "holdfast.dev/filelock",
+	"mem":  "holdfast.dev/memlock",
 }
 
 // Open opens the store at url, for instance mem:// or mem://shared. The driver of its scheme must be imported:
@@ -57,7 +58,7 @@ func (c *Client) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.meets(g, &c.config.lock)
+	return c.meets(g, Exclusive, &c.config.lock)
 }
 
 func unknownScheme(scheme string) error {

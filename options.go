@@ -159,7 +159,13 @@ func (c *lockConfig) check() error {
 }
 
 // fits reports options that this store cannot serve.
-func (c *lockConfig) fits(g driver.Guarantees) error {
+func (c *lockConfig) fits(g driver.Guarantees, mode Mode) error {
+	if mode == Shared && !g.Shared {
+		return fmt.Errorf("holdfast: Reader: %w: it has no shared locks; use a Mutex", ErrUnsupported)
+	}
+	if mode == Permits && !g.Permits {
+		return fmt.Errorf("holdfast: Semaphore: %w: it has no permits", ErrUnsupported)
+	}
 	if g.Session == 0 && g.MaxTTL > 0 && (c.ttl < g.MinTTL || c.ttl > g.MaxTTL) {
 		return ttlError("TTL on this store", c.ttl, g.MinTTL, g.MaxTTL)
 	}

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"holdfast.dev/driver"
@@ -16,11 +17,20 @@ import (
 // whoever still has its context nests in the innermost hold around it that is still good, or else goes to the end of the store's
 // queue, like everybody else.
 //
+// Readers that re-enter a reader are the exception: they would not exclude each other as strangers either, so they nest side by side.
+// Read inside write nests like a writer. Write inside read can only wait for itself: it is ErrUpgrade. Permits never nest.
+//
 // A nested hold keeps the TTL, MaxHold and MinHold of the outermost; the longest Grace counts.
 
 // reenter nests a hold below outer. It returns neither hold nor error if outer has ended: then the store must be asked. ctx ends with
 // the caller's or with the client.
-func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, noWait bool) (*Hold, error) {
+func (t *target) reenter(ctx context.Context, outer *Hold, noWait bool) (*Hold, error) {
+	if outer.t.req.Mode == Shared {
+		if t.mode == Exclusive && outer.Err() == nil {
+			return nil, fmt.Errorf("holdfast: lock %q: %w", t.name, ErrUpgrade)
+		}
+		return outer.nest(&t.config, nil), nil
+	}
 	slot, done := outer.child()
 	if slot == nil {
 		return nil, nil
@@ -31,15 +41,13 @@ func (c *Client) reenter(ctx context.Context, outer *Hold, config *lockConfig, n
 		default:
 			return nil, outer.heldBySibling(nil)
 		}
-	} else if taken, err := c.waitForSlot(ctx, outer, slot, done); !taken {
+	} else if taken, err := t.c.waitForSlot(ctx, outer, slot, done); !taken {
 		return nil, err
 	}
-	hold, count := outer.nest(config)
+	hold := outer.nest(&t.config, slot)
 	if hold == nil {
 		<-slot
-		return nil, nil
 	}
-	hold.t.recount(count)
 	return hold, nil
 }
 
@@ -72,8 +80,16 @@ func (h *Hold) child() (slot chan struct{}, done <-chan struct{}) {
 	return h.slot, h.whenDone()
 }
 
-// nest makes the child, once its slot is taken; nil if the hold has ended meanwhile.
-func (h *Hold) nest(config *lockConfig) (*Hold, int) {
+// nest makes the child, once its slot is taken, if it needs one; nil if the hold has ended meanwhile.
+func (h *Hold) nest(config *lockConfig, slot chan struct{}) *Hold {
+	child, count := h.nested(config, slot)
+	if child != nil {
+		h.t.recount(count)
+	}
+	return child
+}
+
+func (h *Hold) nested(config *lockConfig, slot chan struct{}) (child *Hold, count int) {
 	defer h.look()()
 	if h.err() != nil {
 		return nil, 0
@@ -83,7 +99,9 @@ func (h *Hold) nest(config *lockConfig) (*Hold, int) {
 		t.grace = grace
 		t.watch()
 	}
-	return t.enter(h), len(t.holds)
+	child = t.enter(h)
+	child.turn = slot
+	return child, len(t.holds)
 }
 
 // heldBySibling says that this process itself is in the way.

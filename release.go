@@ -70,7 +70,7 @@ func hopeless(err error) bool {
 // releaseUntil repeats Release, from now on, until the store has answered, the client ends, or until late. waited: somebody waits
 // for it, who is told of a refusal at once.
 func (c *Client) releaseUntil(req *driver.Request, now, late driver.Instant, waited bool) error {
-	backoff := driver.Backoff{Min: 10 * time.Millisecond, Max: time.Second, Rand: c.random}
+	backoff := c.backoff()
 	for asks := 1; ; asks++ {
 		err := c.releaseOnce(req, late.Sub(now))
 		switch {

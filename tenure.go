@@ -153,7 +153,7 @@ func (t *tenure) detach() {
 // event describes the tenure now. c.mu is held.
 func (t *tenure) event(kind Kind, now driver.Instant) Event {
 	return Event{
-		Kind: kind, Name: t.req.Name, Label: t.req.Label, Token: t.token, Count: len(t.holds),
+		Kind: kind, Name: t.req.Name, Mode: t.req.Mode, Label: t.req.Label, Token: t.token, Count: len(t.holds),
 		Held: now.Sub(t.granted), Left: t.left(now),
 	}
 }

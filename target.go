@@ -1,0 +1,100 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"holdfast.dev/driver"
+)
+
+// A target is what is to be held: which lock of which client, in which mode, with which options.
+type target struct {
+	c        *Client
+	name     string
+	mode     driver.Mode
+	n, limit int // Permits
+	config   lockConfig
+}
+
+// kind is what people call it.
+func (t *target) kind() string {
+	if t.mode == driver.Permits {
+		return "semaphore"
+	}
+	return "lock"
+}
+
+// lock is what every Lock and TryLock does.
+func (t *target) lock(ctx context.Context, noWait bool) (*Hold, error) {
+	c := t.c
+	if err := t.precheck(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	started := c.clock.Now()
+	hold, err := t.reenterOrAcquire(ctx, noWait, started)
+	if c.config.observer != nil {
+		e := Event{Kind: EventFailed, Name: t.name, Mode: t.mode, Label: t.config.label(), Waited: c.clock.Now().Sub(started), Err: err}
+		if err == nil {
+			e.Kind, e.Token, e.Count, e.Left = EventAcquired, hold.Token(), hold.Count(), hold.Left()
+		}
+		c.observe(ctx, e)
+	}
+	return hold, err
+}
+
+// precheck reports everything that is wrong without asking the store.
+func (t *target) precheck(ctx context.Context) error {
+	if ctx == nil {
+		return argumentError("the context is nil")
+	}
+	if err := checkName(t.name); err != nil {
+		return err
+	}
+	if err := t.config.check(); err != nil {
+		return err
+	}
+	if t.mode == driver.Permits && (t.n < 1 || t.n > t.limit) {
+		return fmt.Errorf("holdfast: %w: semaphore %q: %w", ErrArgument, t.name, &LimitError{N: t.n, Want: t.limit})
+	}
+	if ctx.Err() != nil {
+		return endedError(ctx, fmt.Sprintf("%s %q", t.kind(), t.name))
+	}
+	return nil
+}
+
+func (t *target) reenterOrAcquire(ctx context.Context, noWait bool, started driver.Instant) (*Hold, error) {
+	c := t.c
+	// The wait ends with the caller's context or with the client; the hold with neither.
+	wait, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer c.endWithClient(&cancel)()
+
+	if outer := heldIn(ctx, c, t.name); outer != nil && t.mode != driver.Permits {
+		if hold, err := t.reenter(wait, outer, noWait); hold != nil || err != nil {
+			return hold, err
+		}
+	}
+	backoff := c.backoff()
+	for tries := 1; ; tries++ {
+		a := &attempt{c: c, config: &t.config, started: started}
+		a.req = driver.Request{
+			Name: t.name, Attempt: c.attempts.Next(), Label: t.config.label(), Mode: t.mode, N: t.n, Limit: t.limit,
+			TTL: t.config.ttl, Keep: t.config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
+		}
+		hold, err := a.run(wait, &backoff)
+		switch {
+		case err == nil:
+			return hold, nil
+		case errors.Is(err, errAnew) && !(noWait && tries >= tryAsks) && driver.Sleep(wait, backoff.Next()) == nil:
+			continue
+		case wait.Err() != nil && c.isClosed():
+			return nil, c.gone
+		}
+		return nil, a.explain(err, ctx.Err())
+	}
+}
