@@ -65,14 +65,14 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	kind := "lock"
-	if len(e.Holders) > 0 && e.Holders[0].Mode == driver.Permits {
-		kind = "semaphore"
+	what := "lock"
+	if len(e.Holders) > 0 {
+		what = kind(e.Holders[0].Mode)
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("holdfast: %s %q: gave up waiting, it is %v: %v", kind, e.Name, &driver.Held{Holders: e.Holders}, e.Err)
+		return fmt.Sprintf("holdfast: %s %q: gave up waiting, it is %v: %v", what, e.Name, &driver.Held{Holders: e.Holders}, e.Err)
 	}
-	return fmt.Sprintf("holdfast: %s %q is %v", kind, e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
+	return fmt.Sprintf("holdfast: %s %q is %v", what, e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
 }
 
 // Is makes a HeldError ErrHeld.
@@ -120,13 +120,14 @@ const (
 // A LostError says which hold was lost, and why. It is ErrLost, and the cause of the hold's contexts.
 type LostError struct {
 	Name   string
+	Mode   Mode // Permits: of the semaphore of that name
 	Token  uint64
 	Reason Reason
 	Err    error // what the store said, if it said something; of an expired hold, why the last renewal failed
 }
 
 func (e *LostError) Error() string {
-	text := fmt.Sprintf("holdfast: lock %q (token %d) was lost: ", e.Name, e.Token)
+	text := fmt.Sprintf("holdfast: %s %q (token %d) was lost: ", kind(e.Mode), e.Name, e.Token)
 	switch e.Reason {
 	case ReasonExpired:
 		text += "its time was over, and it was not renewed"
@@ -195,6 +196,14 @@ func (e *RequirementError) Error() string {
 
 // Is makes a RequirementError ErrUnsupported.
 func (e *RequirementError) Is(target error) bool { return target == ErrUnsupported }
+
+// kind is what people call something that is held in that mode.
+func kind(m Mode) string {
+	if m == Permits {
+		return "semaphore"
+	}
+	return "lock"
+}
 
 func argumentError(format string, args ...any) error {
 	return fmt.Errorf("holdfast: %w: %s", ErrArgument, fmt.Sprintf(format, args...))

@@ -127,9 +127,9 @@ func (h *Hold) err() error {
 	case h.t.lost != nil:
 		return h.t.lost
 	case h.cause != nil:
-		return fmt.Errorf("holdfast: lock %q: %w", h.Name(), h.cause)
+		return fmt.Errorf("holdfast: %s %q: %w", kind(h.t.req.Mode), h.Name(), h.cause)
 	case h.ended:
-		return fmt.Errorf("holdfast: lock %q: %w", h.Name(), ErrReleased)
+		return fmt.Errorf("holdfast: %s %q: %w", kind(h.t.req.Mode), h.Name(), ErrReleased)
 	}
 	return nil
 }
@@ -261,8 +261,22 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 // says ErrReleased. ErrLost: the hold had ended before, so the work under it was not protected to its end.
 func (h *Hold) Unlock() error {
 	if h.parts != nil {
-		return h.unlockParts()
+		return h.unlockParts((*Hold).Unlock)
 	}
+	return h.unlock(h.t.req)
+}
+
+// undo unlocks a hold under which nobody ran, so that its MinHold does not count.
+func (h *Hold) undo() error {
+	req := *h.t.req
+	if h.parent == nil {
+		req.Keep = 0
+	}
+	return h.unlock(&req)
+}
+
+// unlock ends the hold. If it is the last one it releases req, which is the tenure's, perhaps without its Keep.
+func (h *Hold) unlock(req *driver.Request) error {
 	c, t := h.t.c, h.t
 	now := c.clock.Now()
 	c.mu.Lock()
@@ -292,7 +306,7 @@ func (h *Hold) Unlock() error {
 
 	after.run()
 	if last {
-		e.Err = c.release(t.req, wait, end)
+		e.Err = c.release(req, wait, end)
 	} else {
 		t.recount(e.Count)
 	}
@@ -307,7 +321,7 @@ func (h *Hold) unlocked(e Event, begun driver.Instant) error {
 	c, t := h.t.c, h.t
 	c.mu.Lock()
 	if errors.Is(e.Err, driver.ErrGone) && t.lost == nil {
-		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: ReasonTaken, Err: e.Err}
+		t.lost = t.lostError(ReasonTaken, e.Err)
 	}
 	if t.lost != nil {
 		e.Err = t.lost

@@ -148,7 +148,7 @@ func comesLater(ctx context.Context, parts []*part, noWait bool) error {
 			nests := p.mode != Permits && heldIn(ctx, p.c, p.name) != nil
 			if !nests && p.compare(have) <= 0 {
 				return fmt.Errorf("holdfast: Multi: %w: the context already holds %s %q of %s, and others take %s %q of %s before it; "+
-					"take both with one Multi", ErrDeadlock, have.kind(), have.name, have.c.store, p.kind(), p.name, p.c.store)
+					"take both with one Multi", ErrDeadlock, kind(have.mode), have.name, have.c.store, kind(p.mode), p.name, p.c.store)
 			}
 		}
 	}
@@ -167,10 +167,10 @@ func takeAll(ctx context.Context, parts []*part, noWait bool) (*Hold, error) {
 			wait = hold.Context(wait)
 		}
 		if lost := all.Err(); lost != nil {
-			err = fmt.Errorf("holdfast: Multi: while it waited for %s %q: %w", p.kind(), p.name, lost)
+			err = fmt.Errorf("holdfast: Multi: while it waited for %s %q: %w", kind(p.mode), p.name, lost)
 		}
 		if err != nil {
-			all.unlockParts()
+			all.unlockParts((*Hold).undo)
 			return nil, err
 		}
 	}

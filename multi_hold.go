@@ -79,12 +79,12 @@ func (h *Hold) eachPart(do func(*Hold) error) error {
 	return nil
 }
 
-// unlockParts unlocks all parts, the last one first, whatever the others say.
-func (h *Hold) unlockParts() error {
+// unlockParts unlocks or undoes all parts, the last one first, whatever the others say.
+func (h *Hold) unlockParts(unlock func(*Hold) error) error {
 	var problems []error
 	released := error(nil)
 	for _, p := range slices.Backward(h.parts) {
-		switch err := p.Unlock(); {
+		switch err := unlock(p); {
 		case errors.Is(err, ErrReleased):
 			released = err
 		case err != nil:

@@ -17,14 +17,6 @@ type target struct {
 	config   lockConfig
 }
 
-// kind is what people call it.
-func (t *target) kind() string {
-	if t.mode == driver.Permits {
-		return "semaphore"
-	}
-	return "lock"
-}
-
 // lock is what every Lock and TryLock does.
 func (t *target) lock(ctx context.Context, noWait bool) (*Hold, error) {
 	c := t.c
@@ -62,7 +54,7 @@ func (t *target) precheck(ctx context.Context) error {
 		return fmt.Errorf("holdfast: %w: semaphore %q: %w", ErrArgument, t.name, &LimitError{N: t.n, Want: t.limit})
 	}
 	if ctx.Err() != nil {
-		return endedError(ctx, fmt.Sprintf("%s %q", t.kind(), t.name))
+		return endedError(ctx, fmt.Sprintf("%s %q", kind(t.mode), t.name))
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 		why = t.foreseen() // the store's clock was faster than our own alarm: nobody took anything
 	}
 	if t.lost == nil {
-		t.lost = &LostError{Name: t.req.Name, Token: t.token, Reason: why, Err: err}
+		t.lost = t.lostError(why, err)
 		t.localEnd = t.end() // a lease that others go on renewing is no longer this one's
 		for _, h := range t.holds {
 			after.cancel(h.takeContexts(), t.lost)
@@ -125,6 +125,10 @@ func (t *tenure) lose(why Reason, err error, now driver.Instant) aftermath {
 		t.watch()
 	}
 	return after
+}
+
+func (t *tenure) lostError(why Reason, err error) *LostError {
+	return &LostError{Name: t.req.Name, Mode: t.req.Mode, Token: t.token, Reason: why, Err: err}
 }
 
 // finish ends the tenure's validity and lets the store know, in the background, that nobody needs it any more. c.mu is held.

@@ -67,7 +67,16 @@ func (h Holder) describe() string {
 	if label == "" {
 		label = "someone without a label"
 	}
-	return fmt.Sprintf("%q for %v (token %d)", label, round(h.Held), h.Token)
+	how := fmt.Sprintf("token %d", h.Token)
+	switch {
+	case h.Mode == Shared:
+		how = "reading, " + how
+	case h.Mode == Permits && h.N == 1:
+		how = "1 permit, " + how
+	case h.Mode == Permits:
+		how = fmt.Sprintf("%d permits, %s", h.N, how)
+	}
+	return fmt.Sprintf("%q for %v (%s)", label, round(h.Held), how)
 }
 
 // Guarded is the answer "the store grants nothing yet": locks granted before a restart or a failover may still be valid.
