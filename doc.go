@@ -1,6 +1,6 @@
 // Package holdfast gives programs one kind of distributed lock over the stores they already run.
 //
-//	locks, err := holdfast.Open(ctx, "mem://orders")            // import _ "holdfast.dev/memlock"
+//	locks, err := holdfast.Open(ctx, "file:///var/lib/shop")    // import _ "holdfast.dev/filelock"
 //	defer locks.Close()
 //
 //	err = locks.Do(ctx, "nightly-email", func(ctx context.Context) error {
@@ -15,6 +15,13 @@
 //	}
 //	defer hold.Unlock()
 //	ctx = hold.Context(ctx)                                     // ends 2 s before it could be anyone else's
+//
+// # Kinds of locks
+//
+// [Client.Mutex] is held by one at a time. [Client.RWMutex] by one writer or any number of readers; it is the same lock as the Mutex
+// of its name. [Client.Semaphore] has a number of permits, and a name space of its own. [Multi] holds several locks as one, also of
+// different stores: all or none, in an order that cannot deadlock. [Client.Election] is a Mutex seen from the other side: who leads,
+// and a Run that campaigns again after a loss. All of them are made of the same [Hold], and everything below is true of each.
 //
 // # What a hold promises
 //
@@ -45,7 +52,8 @@
 //
 // Lock with a context that descends from a hold's Context, on the same client and name, nests in that hold instead of waiting
 // for it. Two goroutines that do so with the same context exclude each other. A goroutine's identity means nothing: only the
-// context does. A nested hold has the TTL, MaxHold and MinHold of the outermost one; its own Grace counts if it is longer. Two clients
+// context does. A writer may read, and readers of one hold nest side by side; a reader that wants to write gets [ErrUpgrade] instead
+// of waiting for itself. Permits never nest. A nested hold has the TTL, MaxHold and MinHold of the outermost one; its own Grace counts if it is longer. Two clients
 // are strangers, also within one process.
 //
 // # Testing
