@@ -39,25 +39,13 @@ func (t *trial) over(store driver.Store, opts ...holdfast.OpenOption) *holdfast.
 // lock locks, waiting if need be, and ends the case if that fails.
 func (t *trial) lock(locks *holdfast.Client, name string, opts ...holdfast.Option) *holdfast.Hold {
 	t.Helper()
-	ctx, cancel := t.patience()
-	defer cancel()
-	hold, err := locks.Mutex(name, t.withTTL(opts)...).Lock(ctx)
-	if err != nil {
-		t.Fatalf("Lock: %v", err)
-	}
-	return hold
+	return t.take(t.ctx, t.mutexOf(locks, name, opts...))
 }
 
 // try locks without waiting, and ends the case if that fails: it must be free.
 func (t *trial) try(locks *holdfast.Client, name string, opts ...holdfast.Option) *holdfast.Hold {
 	t.Helper()
-	ctx, cancel := t.patience()
-	defer cancel()
-	hold, err := locks.Mutex(name, t.withTTL(opts)...).TryLock(ctx)
-	if err != nil {
-		t.Fatalf("TryLock of a lock that is free: %v", err)
-	}
-	return hold
+	return t.takeNow(t.ctx, t.mutexOf(locks, name, opts...))
 }
 
 // withTTL puts the long TTL before the options, so that a TTL among them counts.
@@ -68,17 +56,7 @@ func (t *trial) withTTL(opts []holdfast.Option) []holdfast.Option {
 // heldByOther ends the case unless TryLock says that somebody holds the lock.
 func (t *trial) heldByOther(locks *holdfast.Client, name string) *holdfast.HeldError {
 	t.Helper()
-	ctx, cancel := t.patience()
-	defer cancel()
-	hold, err := locks.Mutex(name, t.withTTL(nil)...).TryLock(ctx)
-	if err == nil {
-		t.Fatalf("TryLock was granted with token %d; somebody else has it", hold.Token())
-	}
-	var held *holdfast.HeldError
-	if !errors.As(err, &held) || !errors.Is(err, holdfast.ErrHeld) {
-		t.Fatalf("TryLock: %v; the answer must be ErrHeld", err)
-	}
-	return held
+	return t.refused(t.ctx, t.mutexOf(locks, name))
 }
 
 // unlock unlocks a hold that is good.
@@ -89,40 +67,9 @@ func (t *trial) unlock(hold *holdfast.Hold) {
 	}
 }
 
-// pending is a Lock on a goroutine of its own.
-type pending struct {
-	t      *trial
-	cancel context.CancelFunc
-	done   chan struct{}
-	hold   *holdfast.Hold
-	err    error
-}
-
+// locking starts a Lock on a goroutine of its own.
 func (t *trial) locking(ctx context.Context, locks *holdfast.Client, name string, opts ...holdfast.Option) *pending {
-	ctx, cancel := context.WithCancel(ctx)
-	p := &pending{t: t, cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		p.hold, p.err = locks.Mutex(name, t.withTTL(opts)...).Lock(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		select {
-		case <-p.done:
-		case <-time.After(patience()):
-			t.Error("A4: Lock did not return although its context has ended: Acquire returns at once then")
-		}
-	})
-	return p
-}
-
-func (p *pending) granted() *holdfast.Hold {
-	p.t.Helper()
-	in(p.t, "a grant of a lock that is free", p.done)
-	if p.err != nil {
-		p.t.Fatalf("Lock: %v", p.err)
-	}
-	return p.hold
+	return t.pend(ctx, t.mutexOf(locks, name, opts...))
 }
 
 // lostFor ends the case unless the hold was lost for that reason, and its context ended with it.

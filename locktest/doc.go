@@ -22,24 +22,31 @@
 //     reason, Grace before the deadline where that is foreseeable, at the deadline at the latest. T5 the context of Lock bounds
 //     only the wait. T6 a grant by push counts from the last moment at which it was not held.
 //   - O1…O6, ownership: O1 an attempt's id is a secret. O2 what may have reached the store is undone. O3 re-entry nests and
-//     never fans out. O4 only its owner or Break ends a hold. O6 MinHold is written with the grant.
+//     never fans out; read inside write nests, write inside read is ErrUpgrade, permits never nest. O4 only its owner or Break ends
+//     a hold. O5 Multi takes all or nothing, in one order for everybody, and losing a part is losing it. O6 MinHold is written
+//     with the grant; only the holder's own hold tells that it leads.
+//   - P1…P3, what programs hold: P1 an RWMutex is held by one writer or by any number of readers, whose tokens are in the order of
+//     their turns. P2 of a Semaphore's permits no more are held than its limit, which is the same for everybody. P3 of an
+//     Election's candidates one leads at a time; Run campaigns again after a loss, and finishes its work before it resigns.
 //   - N, names: different names are different locks, and a bad name is refused before the store is touched.
 //   - C, close: Close ends what is under way and leaves nothing behind.
 //
 // Topics are subtests, and cases are subtests of those: -run 'TestConformance/fencing/release' selects one.
 //
-//	exclusion    goroutines, clients, owners                 readers      together, fair, generations, a TTL for each
-//	processes    exclusion, kill −9, SIGSTOP                 permits      limits, order, a TTL for each
-//	expiry       take-over, and not before                   reentry      nesting, siblings, strangers
-//	renewal      over many TTLs, Fixed, Extend, Check        names        different names, bad names
-//	loss         its cause, Grace, MaxHold, promptness       errors       answers and no answers, secrets
-//	unknown      renewals without an answer                  keeping      MinHold
-//	fencing      tokens across everything                    inspection   who holds, who waits
-//	idempotence  an attempt asked for again                  breaking     gently, and at once
-//	undo         lost answers, late requests, crossing       closing      what is under way, what is held
-//	cancelling   leaves nothing behind                       denied       what Guarantees denies
-//	order        first come first served                     leaks        goroutines, and what is left in the store
-//	waking       the right one, once                         validity     nothing is promised that the store does not keep
+//	exclusion    goroutines, clients, owners                 permits      limits, order, a TTL for each
+//	processes    exclusion, kill −9, SIGSTOP                 reentry      nesting, siblings, strangers
+//	expiry       take-over, and not before                   rwmutex      readers and writers, nested, their tokens
+//	renewal      over many TTLs, Fixed, Extend, Check        semaphore    limits, order, no fence, no nesting
+//	loss         its cause, Grace, MaxHold, promptness       multi        all or none, one order, parts, several stores
+//	unknown      renewals without an answer                  election     one leader, in order, seen, again after a loss
+//	fencing      tokens across everything                    names        different names, bad names
+//	idempotence  an attempt asked for again                  errors       answers and no answers, secrets
+//	undo         lost answers, late requests, crossing       keeping      MinHold
+//	cancelling   leaves nothing behind                       inspection   who holds, who waits
+//	order        first come first served                     breaking     gently, and at once
+//	waking       the right one, once                         closing      what is under way, what is held
+//	readers      together, fair, generations, TTLs           denied       what Guarantees denies
+//	validity     nothing that the store does not keep        leaks        goroutines, and what is left in the store
 //
 // What [driver.Guarantees] denies is checked too: it must answer ErrUnsupported. The cases that then do not apply are named in
 // the log. They are not skipped tests: nothing here calls Skip.
