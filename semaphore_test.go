@@ -128,7 +128,9 @@ func TestLimitsThatContradictThemselves(t *testing.T) {
 		for _, acquire := range []func(context.Context, int) (*holdfast.Hold, error){
 			sem.Acquire, sem.TryAcquire,
 			func(ctx context.Context, n int) (*holdfast.Hold, error) { return sem.Permits(n).Lock(ctx) },
-			func(ctx context.Context, n int) (*holdfast.Hold, error) { return holdfast.Multi(sem.Permits(n)).Lock(ctx) },
+			func(ctx context.Context, n int) (*holdfast.Hold, error) {
+				return holdfast.Multi(sem.Permits(n)).Lock(ctx)
+			},
 		} {
 			_, err := acquire(t.Context(), c.n)
 			expect(t, err, holdfast.ErrArgument, `semaphore "a"`)
