@@ -88,7 +88,8 @@ func TestMultiNeverDeadlocks(t *testing.T) {
 			server := memlock.NewServer()
 			clients = append(clients, connect(t, server), connect(t, server))
 		}
-		inside := make(map[string]int) // unprotected: the race detector sees what the locks do not keep apart
+		var mu sync.Mutex // for the map only: its counts are the locks' affair
+		inside := make(map[string]int)
 		var all sync.WaitGroup
 		for i := range uint64(16) {
 			random := rand.New(rand.NewPCG(seed, i))
@@ -106,7 +107,7 @@ func TestMultiNeverDeadlocks(t *testing.T) {
 					if used = slices.Compact(used); len(used) != len(hold.Parts()) {
 						t.Errorf("%d parts for %v", len(hold.Parts()), used)
 					}
-					mu.Lock() // the map only: its counts are the locks'
+					mu.Lock()
 					for _, u := range used {
 						if inside[u]++; inside[u] != 1 {
 							t.Errorf("%d hold %s", inside[u], u)
@@ -131,9 +132,6 @@ func TestMultiNeverDeadlocks(t *testing.T) {
 		}
 	})
 }
-
-// mu guards what several goroutines of a test count.
-var mu sync.Mutex
 
 // Rule of ownership 5: a context that already holds a lock which others take later gets ErrDeadlock, at once; nothing is taken.
 func TestMultiDeadlock(t *testing.T) {
