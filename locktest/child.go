@@ -27,9 +27,14 @@ type task struct {
 	TTL     time.Duration
 	File    string // count: the file whose number is raised under the lock
 	Times   int    // count: how often
+
+	Mode     holdfast.Mode // hold: how; 0: as a Mutex
+	N, Limit int           // hold: of permits
+	MinHold  time.Duration // hold
+	Ordered  bool          // hold: say ready, and lock when told so
 }
 
-// A word is what a child says: waiting, granted, state, counted, failed.
+// A word is what a child says: ready, waiting, granted, state, unlocked, counted, failed.
 type word struct {
 	Said   string
 	Token  uint64        `json:",omitempty"`
@@ -89,7 +94,11 @@ func (todo *task) run(h Harness, orders <-chan string) error {
 	if todo.Do == "count" {
 		return todo.count(ctx, locks)
 	}
-	hold, err := locks.Mutex(todo.Name).Lock(ctx)
+	if todo.Ordered {
+		say(word{Said: "ready"})
+		<-orders
+	}
+	hold, err := todo.locker(locks).Lock(ctx)
 	if err != nil {
 		return fmt.Errorf("locking: %w", err)
 	}
@@ -112,6 +121,21 @@ func (todo *task) run(h Harness, orders <-chan string) error {
 		}
 	}
 	select {} // the parent's end of the pipe is closed: actAsChild exits
+}
+
+// locker returns what is to be held.
+func (todo *task) locker(locks *holdfast.Client) holdfast.Locker {
+	var opts []holdfast.Option
+	if todo.MinHold > 0 {
+		opts = append(opts, holdfast.MinHold(todo.MinHold))
+	}
+	switch todo.Mode {
+	case holdfast.Shared:
+		return locks.RWMutex(todo.Name, opts...).Reader()
+	case holdfast.Permits:
+		return locks.Semaphore(todo.Name, todo.Limit, opts...).Permits(todo.N)
+	}
+	return locks.Mutex(todo.Name, opts...)
 }
 
 // count raises the number in a file, which nothing but the lock protects.

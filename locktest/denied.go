@@ -16,6 +16,10 @@ var denied = topic{"denied", []casus{
 		"A7: a mode that Guarantees denies is ErrUnsupported: Shared"},
 	{"permits", noPermits, deniedRequest(func(r *driver.Request) { r.Mode, r.N, r.Limit = driver.Permits, 1, 2 }),
 		"A7: a mode that Guarantees denies is ErrUnsupported: Permits"},
+	{"reader", noShared, deniedReader,
+		"A7, P1: a Reader on a store that denies Shared is ErrUnsupported, alone and in a Multi; the writer is not"},
+	{"semaphore", noPermits, deniedSemaphore,
+		"A7, P2: a Semaphore on a store that denies Permits is ErrUnsupported, alone and in a Multi"},
 	{"keep", noKeep, deniedRequest(func(r *driver.Request) { r.Keep = time.Second }),
 		"A7: Keep that Guarantees denies is ErrUnsupported"},
 	{"minhold", noKeep, deniedMinHold,
@@ -50,6 +54,31 @@ func deniedRequest(ask func(*driver.Request)) func(*trial) {
 		}
 		c.free(t.ask(r.Name))
 	}
+}
+
+func deniedReader(t *trial) {
+	locks, name := t.locks(), t.name("lock")
+	t.deniedPart(locks, t.readerOf(locks, name))
+	writer := t.takeNow(t.ctx, t.rwmutexOf(locks, name))
+	t.heldByOther(t.locks(), name)
+	inner := t.takeNow(writer.Context(t.ctx), t.readerOf(locks, name)) // it asks the store for nothing
+	t.unlock(writer)
+	t.heldByOther(t.locks(), name)
+	t.unlock(inner)
+}
+
+func deniedSemaphore(t *trial) {
+	locks := t.locks()
+	t.deniedPart(locks, t.semaphoreOf(locks, t.name("permits"), 2).Permits(1))
+}
+
+// deniedPart expects that l is not supported, and that it leaves nothing behind of a Multi that it is part of.
+func (t *trial) deniedPart(locks *holdfast.Client, l holdfast.Locker) {
+	t.Helper()
+	before, after := t.name("a"), t.name("z") // in the order in which they are taken
+	t.neverWaits(t.ctx, l, holdfast.ErrUnsupported)
+	t.neverWaits(t.ctx, holdfast.Multi(l, t.multiOf(locks, before, after)), holdfast.ErrUnsupported)
+	t.allFree(t.locks(), before, after)
 }
 
 func deniedMinHold(t *trial) {

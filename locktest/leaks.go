@@ -49,6 +49,7 @@ func everything(t *trial) {
 			t.unlock(hold) // one is left to Close
 		}
 	}
+	t.leaveParts(mine, others)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -64,6 +65,31 @@ func everything(t *trial) {
 	faults.Cut()
 	for _, locks := range []*holdfast.Client{cutOff, others, mine} {
 		locks.Close()
+	}
+}
+
+// leaveParts leaves what it can of readers, permits and Multis to Close, and gives up in the middle of one.
+func (t *trial) leaveParts(mine, others *holdfast.Client) {
+	t.Helper()
+	names := t.names(3)
+	kinds := []holdfast.Locker{t.multiOf(mine, names[2], names[0])}
+	if t.missing(shared) == "" {
+		kinds = append(kinds, t.readerOf(mine, t.name("readers")), t.readerOf(others, t.name("readers")))
+	}
+	if t.missing(permitting) == "" {
+		kinds = append(kinds, t.semaphoreOf(mine, t.name("permits"), 3).Permits(2), t.semaphoreOf(others, t.name("permits"), 3).Permits(1))
+	}
+	for _, l := range kinds {
+		t.takeNow(t.ctx, l)
+	}
+	holdfast.Multi(kinds[1:]...).TryLock(t.ctx)
+	for _, give := range []func(context.Context){
+		func(ctx context.Context) { t.multiOf(others, names...).Lock(ctx) },
+		func(ctx context.Context) { others.Election(names[0]).Run(ctx, func(context.Context) error { return nil }) },
+	} {
+		ctx, cancel := context.WithTimeout(t.ctx, glimpse/10)
+		give(ctx) // up, in the queue
+		cancel()
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	breaker                      // driver.Breaker
 	expires                      // a hold that nobody renews runs out
 	ownTTL                       // each hold has a TTL of its own: no session, and something runs out
+	lasting                      // nothing runs out: a hold ends with its process or connection
 	lateness                     // a request can arrive late: it goes over a network, or its hold runs out
 	processed                    // other processes can reach the store
 	stopping                     // the system can stop a process
@@ -54,6 +55,7 @@ func (k *kit) missing(n needs) string {
 		{breaker, breaks, "the store is no Breaker"},
 		{expires, g.MaxTTL > 0 || g.Session > 0, "Guarantees says that nothing runs out (MaxTTL and Session are 0)"},
 		{ownTTL, g.MaxTTL > 0 && g.Session == 0, "Guarantees says that holds live as long as a session or a connection"},
+		{lasting, g.MaxTTL == 0 && g.Session == 0, "Guarantees says that holds run out (MaxTTL or Session is not 0)"},
 		{lateness, g.MaxTTL > 0 && g.Session == 0 || k.h.Link != nil, "requests to it do not travel"},
 		{processed, !k.h.InProcess, "Harness.InProcess says that other processes cannot reach the store"},
 		{stopping, canStop, "this system cannot stop a process"},

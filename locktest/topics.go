@@ -23,7 +23,7 @@ type casus struct {
 // beside lists the topics whose cases run beside each other.
 var beside = []topic{
 	loss, unknown, processes, renewal, expiry, validity, keeping, undo, // the longest first
-	exclusion, fencing, idempotence, cancelling, order, waking, readers, permits, reentry, rwmutex, semaphore, names, failures, inspection, breaking,
+	exclusion, fencing, idempotence, cancelling, order, waking, readers, permits, reentry, rwmutex, semaphore, multi, election, names, failures, inspection, breaking,
 	closing, denied,
 }
 
