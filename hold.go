@@ -172,7 +172,7 @@ func (h *Hold) Check(ctx context.Context) error {
 // session's TTL. ErrTTL: d is more than the store or MaxHold allows.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if h.parts != nil {
-		return h.eachPart(func(p *Hold) error { return p.Extend(ctx, d) })
+		return h.extendParts(ctx, d)
 	}
 	g := h.t.c.known.Load() // there since the first grant
 	high := MaxTTL
@@ -261,22 +261,25 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 // says ErrReleased. ErrLost: the hold had ended before, so the work under it was not protected to its end.
 func (h *Hold) Unlock() error {
 	if h.parts != nil {
-		return h.unlockParts((*Hold).Unlock)
+		return h.unlockParts(unlockWait, (*Hold).free)
 	}
-	return h.unlock(h.t.req)
+	return h.free(unlockWait)
 }
 
+// free unlocks a hold, and waits for the store no longer than wait.
+func (h *Hold) free(wait time.Duration) error { return h.unlock(h.t.req, wait) }
+
 // undo unlocks a hold under which nobody ran, so that its MinHold does not count.
-func (h *Hold) undo() error {
+func (h *Hold) undo(wait time.Duration) error {
 	req := *h.t.req
 	if h.parent == nil {
 		req.Keep = 0
 	}
-	return h.unlock(&req)
+	return h.unlock(&req, wait)
 }
 
 // unlock ends the hold. If it is the last one it releases req, which is the tenure's, perhaps without its Keep.
-func (h *Hold) unlock(req *driver.Request) error {
+func (h *Hold) unlock(req *driver.Request, wait time.Duration) error {
 	c, t := h.t.c, h.t
 	now := c.clock.Now()
 	c.mu.Lock()
@@ -295,7 +298,8 @@ func (h *Hold) unlock(req *driver.Request) error {
 		t.dropHolds() // they were left only because of this one
 	}
 	last := len(t.holds) == 0 && !t.detached
-	wait, end := min(t.left(now), unlockWait), t.end()
+	end := t.end()
+	wait = min(wait, t.left(now))
 	e := t.event(EventReleased, now)
 	if last {
 		t.detach()

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -159,6 +161,8 @@ func comesLater(ctx context.Context, parts []*part, noWait bool) error {
 func takeAll(ctx context.Context, parts []*part, noWait bool) (*Hold, error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var ended atomic.Pointer[time.Time] // when ctx did: from then on all cleanup together has undoWait
+	defer context.AfterFunc(ctx, func() { now := time.Now(); ended.Store(&now) })()
 	all := &Hold{parts: make([]*Hold, 0, len(parts))}
 	for _, p := range parts {
 		hold, err := p.lock(wait, noWait)
@@ -170,7 +174,11 @@ func takeAll(ctx context.Context, parts []*part, noWait bool) (*Hold, error) {
 			err = fmt.Errorf("holdfast: Multi: while it waited for %s %q: %w", kind(p.mode), p.name, lost)
 		}
 		if err != nil {
-			all.unlockParts((*Hold).undo)
+			patience := undoWait
+			if at := ended.Load(); at != nil {
+				patience = max(0, patience-time.Since(*at))
+			}
+			all.unlockParts(patience, (*Hold).undo)
 			return nil, err
 		}
 	}
@@ -188,8 +196,11 @@ func (c *Client) identify(ctx context.Context, noWait bool) (string, error) {
 		switch {
 		case err == nil:
 			c.identity.Store(&id)
-		case driver.Answered(err), errors.Is(err, ErrClosed), errors.Is(err, ErrArgument), noWait && asks >= tryAsks,
-			driver.Sleep(ctx, backoff.Next()) != nil:
+		case driver.Answered(err), errors.Is(err, ErrClosed), errors.Is(err, ErrArgument), noWait && asks >= tryAsks:
+			return "", err
+		case driver.Sleep(ctx, backoff.Next()) != nil && !errors.Is(err, ctx.Err()):
+			return "", fmt.Errorf("%w: %w", err, ctx.Err())
+		case ctx.Err() != nil:
 			return "", err
 		}
 	}

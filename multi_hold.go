@@ -1,11 +1,13 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -79,22 +81,44 @@ func (h *Hold) eachPart(do func(*Hold) error) error {
 	return nil
 }
 
-// unlockParts unlocks or undoes all parts, the last one first, whatever the others say.
-func (h *Hold) unlockParts(unlock func(*Hold) error) error {
-	var problems []error
-	released := error(nil)
-	for _, p := range slices.Backward(h.parts) {
-		switch err := unlock(p); {
-		case errors.Is(err, ErrReleased):
-			released = err
-		case err != nil:
-			problems = append(problems, err)
+// extendParts extends all parts, again with more if the first ones have too little left when the last one has answered.
+func (h *Hold) extendParts(ctx context.Context, d time.Duration) error {
+	more := time.Duration(0)
+	for {
+		begun := time.Now()
+		if err := h.eachPart(func(p *Hold) error { return p.Extend(ctx, d+more) }); err != nil {
+			return err
 		}
+		if h.leftOfParts() >= d {
+			return nil
+		}
+		more = 2*max(more, time.Since(begun)) + 10*time.Millisecond
 	}
-	if len(problems) == 0 {
-		return released
+}
+
+// partWait is how long Unlock of a Multi waits for one part before it begins with the next: in order where the stores answer, and all
+// within the same bound where they do not.
+const partWait = 100 * time.Millisecond
+
+// unlockParts unlocks or undoes all parts, the last one first, whatever the others say.
+func (h *Hold) unlockParts(wait time.Duration, unlock func(h *Hold, wait time.Duration) error) error {
+	begun := time.Now()
+	answers := make([]error, len(h.parts))
+	var all sync.WaitGroup
+	for i, p := range slices.Backward(h.parts) {
+		done, cancel := context.WithTimeout(context.Background(), partWait)
+		all.Go(func() {
+			defer cancel()
+			answers[i] = unlock(p, max(0, wait-time.Since(begun)))
+		})
+		<-done.Done()
 	}
-	return errors.Join(problems...)
+	all.Wait()
+	problems := slices.DeleteFunc(slices.Clone(answers), func(err error) bool { return errors.Is(err, ErrReleased) })
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	return cmp.Or(answers...)
 }
 
 // A multiContext descends from the contexts of all parts. It hides the token of the last one: which of them is meant only Held or

@@ -265,9 +265,11 @@ func TestMultiUnlocksInReverse(t *testing.T) {
 		expect(t, err, errFull, `unlock "b"`, `unlock "c"`)
 		var order string
 		for _, r := range s.asked("release") {
-			order += r.name
+			if !strings.Contains(order, r.name) { // a repetition in the background may come between
+				order += r.name
+			}
 		}
-		if !strings.HasPrefix(order, "dcba") {
+		if order != "dcba" {
 			t.Errorf("released in the order %s", order)
 		}
 		s.change(func() { s.release = nil })
