@@ -1,0 +1,263 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"holdfast.dev/driver"
+)
+
+const lockMagic = "holdfast lock 1\n"
+
+// A tx is one look at a lock's file, under its guard, and at most one change of it.
+type tx struct {
+	ctx   context.Context
+	lk    *lock
+	file  *os.File
+	box   box
+	state *state
+	at    moment
+	asked driver.Instant // the clock before the guard was taken
+
+	dirty   bool // the state is to be written
+	durable bool // and synced
+	unlink  bool // the file is to be removed, if nobody has an entry in it
+
+	news  []func() // what the change means for this client's attempts: done when it is written, with the mutex held
+	calls []func() // to be called when the guard is free
+}
+
+// An access says what a change does about a lock whose file does not exist, or is blank because somebody died before the first write.
+type access byte
+
+const (
+	existing access = iota // that is errNoFile
+	creating               // makes it
+	tidying                // errNoFile; a blank one is one without entries
+)
+
+// change lets f look at a lock's state, under its guard, and writes what f has changed; then it tells this client's own attempts
+// what that means for them. If there is an error nothing has changed, unless it is errUnsure.
+func (lk *lock) change(ctx context.Context, how access, f func(*tx) error) error {
+	asked := lk.store.Clock().Now()
+	if err := lk.enter(ctx); err != nil {
+		return err
+	}
+	var calls []func()
+	again, err := true, error(nil)
+	for again {
+		again, calls, err = lk.changeOnce(ctx, how, asked, f)
+	}
+	if err != nil {
+		lk.cache = nil
+	}
+	lk.exit()
+	for _, call := range calls {
+		call()
+	}
+	return err
+}
+
+func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant, f func(*tx) error) (again bool, calls []func(), err error) {
+	file, err := lk.take(ctx, how == creating)
+	if err != nil {
+		return false, nil, err
+	}
+	defer file.Close() // and with it goes the flock
+	t := &tx{ctx: ctx, lk: lk, file: file, asked: asked}
+	if err := t.load(how); err != nil {
+		return false, nil, err
+	}
+	if err := f(t); err != nil {
+		return false, nil, err
+	}
+	if again, err = t.commit(); err != nil || again {
+		lk.cache = nil
+		return again, nil, err
+	}
+	return false, t.calls, nil
+}
+
+// load reads the state. A file that was just made is checked for one that was removed by hand.
+func (t *tx) load(how access) error {
+	lk := t.lk
+	t.box = newBox(t.file, 0, lockMagic)
+	cached := lk.cache != nil
+	var born, seq uint64
+	if cached {
+		born, seq = lk.born, lk.seq
+	}
+	text, err := t.box.readUnless(born, seq, false)
+	t.at = lk.store.now()
+	switch {
+	case errors.Is(err, errBlank) && how == existing:
+		return errNoFile
+	case errors.Is(err, errBlank):
+		lk.cache = nil
+		if how == creating {
+			if err := t.checkClaims(); err != nil {
+				os.Remove(lk.path()) // nobody else has written to it: it is ours, and empty
+				return err
+			}
+		}
+		t.state = &state{name: lk.name, permits: lk.permits}
+	case err != nil:
+		return lk.problem(fmt.Errorf("%w; it is left alone: if no process of ours uses it, remove it", err))
+	case cached && text == nil:
+		t.state = lk.cache
+	default:
+		lk.cache = nil
+		if t.state, err = decodeState(string(text)); err != nil {
+			return lk.problem(fmt.Errorf("%w; it is left alone: if no process of ours uses it, remove it", err))
+		}
+	}
+	if key := keyOf(t.state.name, t.state.mode()); key != lk.key && lk.name == "" || lk.name != "" && (t.state.name != lk.name || t.state.permits != lk.permits) {
+		return lk.problem(fmt.Errorf("it is the file of %q, not of %q: it was renamed; move it back", t.state.name, lk.name))
+	}
+	t.state.mark()
+	return nil
+}
+
+// checkClaims refuses to make a lock's file anew while somebody holds that lock: the old file was removed. Those who wait in it
+// are told to look again.
+func (t *tx) checkClaims() error {
+	lk := t.lk
+	if lk.claim == claimHold {
+		return &driver.Refused{Err: lk.removed("this client")}
+	}
+	others, err := lk.store.claimants(lk.sum)
+	if err != nil {
+		return err
+	}
+	for _, c := range others {
+		if c.kind == claimHold {
+			if life, err := lk.store.probe(c.id); err != nil || life == alive {
+				return &driver.Refused{Err: lk.removed(c.who)}
+			}
+		}
+	}
+	for _, c := range others {
+		lk.store.ring(c.id, lk.sum)
+	}
+	return nil
+}
+
+func (lk *lock) removed(who string) error {
+	return lk.problem(fmt.Errorf("it was removed while %s holds the lock: try again when it has released it, or has ended", who))
+}
+
+// token gives away the lock's next token, and takes a block of new ones if there is none left.
+func (t *tx) token() (uint64, error) {
+	s, st := t.state, t.lk.store
+	if s.next == s.end {
+		r, err := openRecord(t.ctx, st.dir.path, false)
+		if err != nil {
+			return 0, err
+		}
+		defer r.close()
+		if r.identity != st.identity {
+			return 0, fmt.Errorf("%s: %w", st.dir.path, errMoved)
+		}
+		if s.next, s.end, err = r.take(); err != nil {
+			return 0, fmt.Errorf("%s: no tokens can be taken from it: %w", r.path, bare(err))
+		}
+	}
+	s.next++
+	return s.next - 1, nil
+}
+
+// serve grants what can be granted.
+func (t *tx) serve() error {
+	if t.state.settle(t.at.now) {
+		t.dirty = true
+	}
+	granted, err := t.state.serve(t.at, t.token)
+	for _, e := range granted {
+		t.dirty = true
+		t.durable = t.durable || e.keep > 0
+	}
+	return err
+}
+
+// commit writes the change. The order matters: first the claim, so that nobody makes the file anew without asking us; then the
+// bells, so that whoever is killed between two of these steps has either changed nothing or has told everybody; then the state; then
+// a last look whether the file is still where it was.
+func (t *tx) commit() (again bool, err error) {
+	lk, st := t.lk, t.lk.store
+	wanted, grants := t.sync()
+	if rank(wanted) > rank(lk.claim) {
+		if err := lk.setClaim(wanted); err != nil {
+			return false, err
+		}
+	}
+	if t.dirty {
+		for _, client := range t.state.concerned(st.id) {
+			st.ring(client, lk.sum)
+		}
+		if err := t.write(); err != nil {
+			return false, err
+		}
+	}
+	if grants {
+		info, err := t.file.Stat()
+		if err != nil {
+			return false, lk.problem(fmt.Errorf("%w: %w", errUnsure, err))
+		}
+		if same, err := lk.same(info); err != nil || !same {
+			return err == nil, err
+		}
+	}
+	if rank(wanted) < rank(lk.claim) {
+		lk.setClaim(wanted) // if it fails it is tried again the next time
+	}
+	if t.unlink && t.state.empty() {
+		if err := os.Remove(lk.path()); err != nil {
+			return false, lk.problem(err)
+		}
+		return false, nil
+	}
+	lk.cache, lk.born, lk.seq = t.state, t.box.born, t.box.seq
+	st.mu.Lock()
+	for _, news := range t.news {
+		news()
+	}
+	st.mu.Unlock()
+	t.arrange()
+	return false, nil
+}
+
+func (t *tx) write() error {
+	if err := t.box.write(t.state.encode()); err != nil {
+		return t.lk.openProblem(err, true)
+	}
+	if !t.durable {
+		return nil
+	}
+	err := t.file.Sync()
+	if err == nil {
+		err = syncDirectory(t.lk.store.dir.locks)
+	}
+	if err != nil {
+		return t.lk.problem(fmt.Errorf("%w: %w", errUnsure, bare(err)))
+	}
+	return nil
+}
+
+func rank(claim byte) int {
+	switch claim {
+	case claimHold:
+		return 2
+	case claimWait:
+		return 1
+	}
+	return 0
+}
+
+func (lk *lock) setClaim(kind byte) (err error) {
+	if lk.slot, err = lk.store.presence.set(lk.slot, lk.sum, kind); err == nil {
+		lk.claim = kind
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package filelock
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// The text of a lock's file: a line for the lock, then one for each entry. People may read it; only we write it.
+//
+//	lock 0 17 65 "orders/42"
+//	h CLIENT ATTEMPT 1 0 SINCE KEEP TOKEN GRANTED UNTIL WALL "" "" "host:4711"
+//	w CLIENT ATTEMPT 1 0 SINCE KEEP 0 0 0 0 "" "" "host:4712"
+//
+// The first line has kind (lock, or permits), limit, next token, end of tokens, name; an entry has phase, client, attempt, mode, n,
+// since, keep, token, granted, until, wall, whether it was broken, by whom, label. What is empty is a dash.
+
+const (
+	kindLock    = "lock"
+	kindPermits = "permits"
+	entryFields = 12 // before by and label
+)
+
+func (s *state) encode() []byte {
+	b := make([]byte, 0, 128+160*s.entries())
+	kind := kindLock
+	if s.permits {
+		kind = kindPermits
+	}
+	b = append(append(b, kind...), ' ')
+	b = append(strconv.AppendInt(b, int64(s.limit), 10), ' ')
+	b = append(strconv.AppendUint(b, s.next, 10), ' ')
+	b = append(strconv.AppendUint(b, s.end, 10), ' ')
+	b = append(strconv.AppendQuote(b, s.name), '\n')
+	for _, list := range [][]*entry{s.holders, s.queue, s.ghosts} {
+		for _, e := range list {
+			if e.line == "" {
+				e.line = string(e.encode())
+			}
+			b = append(append(b, e.line...), '\n')
+		}
+	}
+	return b
+}
+
+func (e *entry) encode() []byte {
+	b := make([]byte, 0, 200)
+	b = append(b, byte(e.phase))
+	for _, id := range []string{e.client, e.attempt} {
+		if id == "" {
+			id = "-"
+		}
+		b = append(append(b, ' '), id...)
+	}
+	broken := int64(0)
+	if e.broken {
+		broken = 1
+	}
+	for _, n := range []int64{int64(e.mode), int64(e.n), int64(e.since), int64(e.keep), int64(e.token), int64(e.granted),
+		int64(e.until), e.wall, broken} {
+		b = strconv.AppendInt(append(b, ' '), n, 10)
+	}
+	b = strconv.AppendQuote(append(b, ' '), e.by)
+	return strconv.AppendQuote(append(b, ' '), e.label)
+}
+
+func decodeState(text string) (*state, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	fields := strings.SplitN(head, " ", 5)
+	if len(fields) != 5 || fields[0] != kindLock && fields[0] != kindPermits {
+		return nil, fmt.Errorf("%w: its first line is not that of a lock", errDamaged)
+	}
+	s := &state{permits: fields[0] == kindPermits}
+	limit, err1 := strconv.ParseInt(fields[1], 10, 64)
+	next, err2 := strconv.ParseUint(fields[2], 10, 64)
+	end, err3 := strconv.ParseUint(fields[3], 10, 64)
+	name, err4 := strconv.Unquote(fields[4])
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || limit < 0 || int64(int(limit)) != limit || next > end ||
+		driver.CheckName(name) != nil {
+		return nil, fmt.Errorf("%w: its first line cannot be read", errDamaged)
+	}
+	s.limit, s.next, s.end, s.name = int(limit), next, end, name
+	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "\n"), "\n") {
+		if line == "" {
+			continue
+		}
+		e, err := decodeEntry(line)
+		if err != nil {
+			return nil, err
+		}
+		switch e.phase {
+		case waiting:
+			s.queue = append(s.queue, e)
+		case ghost:
+			s.ghosts = append(s.ghosts, e)
+		default:
+			s.holders = append(s.holders, e)
+		}
+	}
+	return s, nil
+}
+
+func decodeEntry(line string) (*entry, error) {
+	wrong := fmt.Errorf("%w: the line of an entry cannot be read", errDamaged)
+	fields := strings.SplitN(line, " ", entryFields+1)
+	if len(fields) != entryFields+1 || len(fields[0]) != 1 {
+		return nil, wrong
+	}
+	var n [entryFields - 3]int64
+	for i := range n {
+		var err error
+		if n[i], err = strconv.ParseInt(fields[3+i], 10, 64); err != nil {
+			return nil, wrong
+		}
+	}
+	quoted, err := strconv.QuotedPrefix(fields[entryFields])
+	if err != nil {
+		return nil, wrong
+	}
+	by, err1 := strconv.Unquote(quoted)
+	label, err2 := strconv.Unquote(strings.TrimPrefix(fields[entryFields][len(quoted):], " "))
+	if err1 != nil || err2 != nil {
+		return nil, wrong
+	}
+	e := &entry{
+		phase: phase(fields[0][0]), client: undash(fields[1]), attempt: undash(fields[2]), mode: driver.Mode(n[0]), n: int(n[1]),
+		since: stamp(n[2]), keep: time.Duration(n[3]), token: uint64(n[4]), granted: stamp(n[5]), until: stamp(n[6]), wall: n[7],
+		broken: n[8] == 1, by: by, label: label, line: line,
+	}
+	owned := isID(e.client) && isID(e.attempt)
+	switch {
+	case e.phase != waiting && e.phase != holding && e.phase != kept && e.phase != ghost,
+		e.phase == kept && (e.client != "" || e.attempt != ""), e.phase != kept && !owned,
+		n[0] < int64(driver.Exclusive) || n[0] > int64(driver.Permits), n[1] < 0 || int64(e.n) != n[1], n[3] < 0, n[4] < 0, n[8] < 0 || n[8] > 1:
+		return nil, wrong
+	}
+	return e, nil
+}
+
+func undash(s string) string {
+	if s == "-" {
+		return ""
+	}
+	return s
+}
+
+// isID reports whether s is a client's id or an attempt's hash: 32 lower-case hexadecimal digits.
+func isID(s string) bool { return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == "" }

@@ -1,0 +1,208 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// A guard is a lock's file, open and with its flock: while we have it nobody else reads or changes that lock.
+//
+// The kernel lets go of it when its process ends. A process that is stopped (SIGSTOP) just while it has one delays that one lock
+// until it goes on: the others wait, for as long as their contexts allow.
+
+var (
+	errNoFile = errors.New("there is no such file")
+	errMoved  = errors.New("the directory was removed or replaced after it was opened: what was held in it is not protected any more; open the store again")
+)
+
+// A flockWait is a call of flock that waits. It cannot be cancelled, so it has a thread of its own, and outlives whoever gave
+// up; the next who wants the same file goes on with it, so there is one for each lock at most.
+type flockWait struct {
+	file *os.File
+	got  chan error // has one element when the wait is over and was not given up
+
+	mu      sync.Mutex
+	givenUp bool
+	over    bool // given up, and over: the file is closed
+}
+
+func waitForFlock(f *os.File, exclusive bool) *flockWait {
+	w := &flockWait{file: f, got: make(chan error, 1)}
+	go func() {
+		_, err := flock(f, exclusive, true)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.givenUp {
+			w.over = true
+			f.Close()
+			return
+		}
+		w.got <- err
+	}()
+	return w
+}
+
+// giveUp leaves the wait to itself, or to somebody who resumes it.
+func (w *flockWait) giveUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.givenUp = true
+	select {
+	case <-w.got: // just then
+		w.over = true
+		w.file.Close()
+	default:
+	}
+}
+
+// resume goes on with a wait that was given up, unless it is over.
+func (w *flockWait) resume() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.givenUp = false
+	return !w.over
+}
+
+// lockFile takes f's flock. If it fails, f is closed, or will be.
+func lockFile(ctx context.Context, f *os.File, exclusive bool) error {
+	got, err := flock(f, exclusive, false)
+	if err != nil {
+		f.Close()
+		return refused(f.Name(), err)
+	}
+	if got {
+		return nil
+	}
+	w := waitForFlock(f, exclusive)
+	select {
+	case err := <-w.got:
+		if err != nil {
+			f.Close()
+			return refused(f.Name(), err)
+		}
+		return nil
+	case <-ctx.Done():
+		w.giveUp()
+		return fmt.Errorf("waiting for %s, which another process is using: %w", f.Name(), ctx.Err())
+	}
+}
+
+// take opens the lock's file and takes its flock: the guard. Whoever calls it has the turn. Without create, a file that does
+// not exist is errNoFile.
+func (lk *lock) take(ctx context.Context, create bool) (*os.File, error) {
+	for {
+		f, err := lk.open(ctx, create)
+		if err != nil {
+			return nil, err
+		}
+		same, err := lk.check(f)
+		if same && err == nil {
+			return f, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open opens the lock's file and takes its flock, without looking whether it is still the right one.
+func (lk *lock) open(ctx context.Context, create bool) (*os.File, error) {
+	w := lk.pending
+	lk.pending = nil
+	if w == nil || !w.resume() {
+		flag := os.O_RDWR
+		if create {
+			flag |= os.O_CREATE
+		}
+		f, err := openIn(lk.store.dir.locks, lk.key, flag, 0o600)
+		if err != nil {
+			return nil, lk.openProblem(err, create)
+		}
+		got, err := flock(f, true, false)
+		if err != nil {
+			f.Close()
+			return nil, lk.problem(err)
+		}
+		if got {
+			return f, nil
+		}
+		w = waitForFlock(f, true)
+	}
+	select {
+	case err := <-w.got:
+		if err != nil {
+			w.file.Close()
+			return nil, lk.problem(err)
+		}
+		return w.file, nil
+	case <-lk.store.done(ctx):
+		w.giveUp()
+		return nil, errClosed
+	case <-ctx.Done():
+		w.giveUp()
+		lk.pending = w
+		return nil, lk.problem(fmt.Errorf("another process is using it: %w", ctx.Err()))
+	}
+}
+
+// check reports whether f is still the file that the path leads to, and refuses one that is not as we make them.
+func (lk *lock) check(f *os.File) (same bool, err error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, lk.problem(err)
+	}
+	if same, err = lk.same(opened); !same || err != nil {
+		return false, err
+	}
+	if err := checkFile(opened); err != nil {
+		return false, lk.problem(err)
+	}
+	return true, nil
+}
+
+// same reports whether a file that was opened is the one that the path leads to. By the path, not in the directory that is open:
+// so it notices too if that was replaced.
+func (lk *lock) same(opened os.FileInfo) (bool, error) {
+	there, err := os.Lstat(lk.path())
+	switch {
+	case err == nil && os.SameFile(opened, there):
+		return true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, lk.problem(err)
+	case lk.store.dir.moved():
+		return false, fmt.Errorf("%s: %w", lk.store.dir.path, errMoved)
+	}
+	return false, nil
+}
+
+func (lk *lock) path() string { return lk.store.dir.lockPath(lk.key) }
+
+// problem names the file in an error.
+func (lk *lock) problem(err error) error { return fmt.Errorf("%s: %w", lk.path(), bare(err)) }
+
+// openProblem says why the file could not be opened, and what to do.
+func (lk *lock) openProblem(err error, create bool) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && lk.store.dir.moved():
+		return fmt.Errorf("%s: %w", lk.store.dir.path, errMoved)
+	case errors.Is(err, fs.ErrNotExist) && !create:
+		return errNoFile
+	case errors.Is(err, syscall.ELOOP):
+		return lk.problem(fmt.Errorf("%w: it is a symbolic link, and we make none: remove it", bare(err)))
+	case errors.Is(err, syscall.EMFILE):
+		return lk.problem(fmt.Errorf("%w: raise the limit of this process (ulimit -n)", bare(err)))
+	case errors.Is(err, syscall.ENOSPC):
+		return lk.problem(fmt.Errorf("%w: make room on the disk; what is held can still be released", bare(err)))
+	case errors.Is(err, fs.ErrPermission):
+		return lk.problem(fmt.Errorf("%w: let it belong to the user whom this process runs as, with mode 0600", bare(err)))
+	case errors.Is(err, syscall.EROFS):
+		return lk.problem(fmt.Errorf("%w: locks need a directory that can be written to", bare(err)))
+	}
+	return lk.problem(err)
+}

@@ -1,0 +1,185 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+
+	"holdfast.dev/driver"
+)
+
+// Inspect shows the lock, or with driver.Permits the semaphore, of that name; see driver.Inspector. It changes nothing, and does
+// not show what belongs to a process that has ended.
+func (st *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*driver.Info, error) {
+	if err := driver.CheckName(name); err != nil {
+		return nil, err
+	}
+	if err := st.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer st.running.Done()
+	info := &driver.Info{Name: name, Mode: driver.Exclusive}
+	if mode == driver.Permits {
+		info.Mode = driver.Permits
+	}
+	s, err := st.readState(ctx, keyOf(name, mode))
+	if errors.Is(err, errNoFile) {
+		return info, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.name != name {
+		return nil, fmt.Errorf("%s: it is the file of %q, not of %q: it was renamed; move it back", st.dir.lockPath(keyOf(name, mode)), s.name, name)
+	}
+	return st.describe(s)
+}
+
+// List shows everything whose name begins with prefix; see driver.Inspector.
+func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info, error] {
+	return func(yield func(*driver.Info, error) bool) {
+		if err := st.begin(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer st.running.Done()
+		keys, err := st.keys()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, key := range keys {
+			name, readable := encoding.Decode(key[len(lockPrefix):])
+			if readable && !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			info, err := st.show(ctx, key)
+			if err == nil && (!strings.HasPrefix(info.Name, prefix) || len(info.Holders)+len(info.Waiters) == 0) {
+				continue
+			}
+			if !yield(info, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// begin makes sure that Close waits for a call that only looks.
+func (st *Store) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended {
+		return errClosed
+	}
+	st.running.Add(1)
+	return nil
+}
+
+func (st *Store) show(ctx context.Context, key string) (*driver.Info, error) {
+	s, err := st.readState(ctx, key)
+	if errors.Is(err, errNoFile) {
+		return &driver.Info{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.describe(s)
+}
+
+// keys lists the files of locks. What is not named like one is not ours.
+func (st *Store) keys() ([]string, error) {
+	entries, err := os.ReadDir(st.dir.locks.Name())
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, e := range entries {
+		if isKey(e.Name()) {
+			keys = append(keys, e.Name())
+		}
+	}
+	return keys, nil
+}
+
+// isKey reports whether a file's name is one that keyOf makes.
+func isKey(name string) bool {
+	if !strings.HasPrefix(name, lockPrefix) && !strings.HasPrefix(name, permitsPrefix) {
+		return false
+	}
+	key := name[len(lockPrefix):]
+	_, ok := encoding.Decode(key)
+	return ok || encoding.Hashed(key)
+}
+
+// readState reads a lock's file, under a shared guard.
+func (st *Store) readState(ctx context.Context, key string) (*state, error) {
+	path := st.dir.lockPath(key)
+	f, err := openIn(st.dir.locks, key, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if st.dir.moved() {
+			return nil, fmt.Errorf("%s: %w", st.dir.path, errMoved)
+		}
+		return nil, errNoFile
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, bare(err))
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = checkFile(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := lockFile(ctx, f, false); err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := newBox(f, 0, lockMagic)
+	text, err := b.read(false)
+	switch {
+	case errors.Is(err, errBlank):
+		return nil, errNoFile
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := decodeState(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// describe shows a state as it would be if everybody had noticed who is dead. That may be more than it says: nothing is served here.
+func (st *Store) describe(s *state) (*driver.Info, error) {
+	now := st.now().now
+	for _, client := range s.clients() {
+		life, err := st.probe(client)
+		if err != nil {
+			return nil, err
+		}
+		if life == dead {
+			s.bury(client, now)
+		}
+	}
+	s.settle(now)
+	info := &driver.Info{Name: s.name, Mode: s.mode(), Limit: s.limit, Holders: s.describe(now)}
+	if !s.permits {
+		info.Limit = 0
+	}
+	if len(s.holders) > 0 {
+		info.Mode = s.holders[0].mode
+	}
+	for _, e := range s.queue {
+		info.Waiters = append(info.Waiters, driver.Waiter{Label: e.label, Mode: e.mode, N: e.n, Waited: now.sub(e.since)})
+	}
+	return info, nil
+}

@@ -1,0 +1,266 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// advance serves until nothing more can be done: whoever is in the way of this client's own waiters must be alive. The dead are
+// taken out, and it serves again.
+func (t *tx) advance() error {
+	for {
+		if err := t.serve(); err != nil {
+			return err
+		}
+		buried := false
+		for i, e := range t.state.queue {
+			if e.client != t.lk.store.id {
+				continue
+			}
+			for _, client := range t.state.watchOf(i) {
+				if strings.HasPrefix(client, untilPrefix) {
+					continue
+				}
+				life, err := t.lk.store.probe(client)
+				switch {
+				case err != nil:
+					return t.lk.problem(err)
+				case life == dead:
+					buried = t.state.bury(client, t.at.now) || buried
+				case life == missing:
+					return t.orphaned(client)
+				}
+			}
+			if buried {
+				break // the queue has changed
+			}
+		}
+		if !buried {
+			return nil
+		}
+		t.dirty = true
+	}
+}
+
+// orphaned explains an entry of a client whose directory is missing. That client may be alive, so it is not taken out.
+func (t *tx) orphaned(client string) error {
+	for _, list := range [][]*entry{t.state.holders, t.state.queue} {
+		for _, e := range list {
+			if e.client != client {
+				continue
+			}
+			who := fmt.Sprintf("%q, who waits for it", e.label)
+			next := "if that process has ended, close everything that uses the directory, and open it again"
+			if e.phase == holding {
+				who = fmt.Sprintf("%q, who holds it with token %d", e.label, e.token)
+				next = "if that process has ended, break the hold with Now"
+			}
+			return &driver.Refused{Err: t.lk.problem(fmt.Errorf("somebody has removed %s, so nobody can tell whether %s, is alive: %s",
+				t.lk.store.dir.clientPath(client), who, next))}
+		}
+	}
+	return &driver.Refused{Err: t.lk.problem(errDamaged)}
+}
+
+// buryDead takes everybody out who is dead. It reports whether there was any.
+func (t *tx) buryDead() (buried bool, err error) {
+	for _, client := range t.state.clients() {
+		life, err := t.lk.store.probe(client)
+		if err != nil {
+			return buried, t.lk.problem(err)
+		}
+		if life == dead {
+			buried = t.state.bury(client, t.at.now) || buried
+		}
+	}
+	t.dirty = t.dirty || buried
+	return buried, nil
+}
+
+// nudge tells the head of the queue to look, although nothing has changed for it.
+func (t *tx) nudge() {
+	if len(t.state.queue) == 0 {
+		return
+	}
+	if head := t.state.queue[0].client; head == t.lk.store.id {
+		t.calls = append(t.calls, func() { t.lk.store.poke(t.lk) })
+	} else {
+		t.lk.store.ring(head, t.lk.sum)
+	}
+}
+
+// poke makes the client look at a lock. It never blocks.
+func (st *Store) poke(lk *lock) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	lk.poked = true
+	if lk.looking || st.ended || len(lk.attempts) == 0 {
+		return
+	}
+	lk.looking = true
+	lk.users++
+	st.running.Add(1)
+	go lk.lookWhilePoked()
+}
+
+func (lk *lock) lookWhilePoked() {
+	st := lk.store
+	defer st.running.Done()
+	for {
+		st.mu.Lock()
+		if !lk.poked || st.ended {
+			lk.looking = false
+			lk.users--
+			st.rest(lk)
+			st.mu.Unlock()
+			return
+		}
+		lk.poked = false
+		st.mu.Unlock()
+		if err := lk.look(); err != nil && !errors.Is(err, driver.ErrClosed) {
+			lk.lookFailed(err)
+		}
+	}
+}
+
+// look reads the state, and does whatever is due.
+func (lk *lock) look() error {
+	return lk.change(context.Background(), existing, func(t *tx) error {
+		t.expireAway()
+		return t.advance()
+	})
+}
+
+// lookFailed decides what an error means for those who wait: it is their answer, if it is one; otherwise it is tried again.
+func (lk *lock) lookFailed(err error) {
+	st := lk.store
+	if errors.Is(err, errNoFile) {
+		if lk.stillRemoved() {
+			lk.lookLater()
+		}
+		return
+	}
+	if driver.Answered(err) {
+		lk.failWaiters(err)
+		return
+	}
+	if !passing(err) {
+		lk.failWaiters(&driver.Refused{Err: err})
+		return
+	}
+	st.mu.Lock()
+	waits := lk.anyWaits()
+	st.mu.Unlock()
+	if waits {
+		lk.lookLater()
+	}
+}
+
+// passing reports whether it is worth trying again after an error.
+func passing(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.ENOMEM, syscall.EIO, syscall.EAGAIN, errUnsure} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// stillRemoved deals with a lock whose file somebody has removed. While another client holds the lock, those who wait here go on
+// waiting; otherwise they begin anew.
+func (lk *lock) stillRemoved() bool {
+	others, err := lk.store.claimants(lk.sum)
+	if err != nil {
+		return true
+	}
+	for _, c := range others {
+		if c.kind == claimHold {
+			if life, err := lk.store.probe(c.id); err != nil || life == alive {
+				return true
+			}
+		}
+	}
+	lk.failWaiters(driver.ErrGone)
+	return false
+}
+
+// failWaiters ends the waits of this client with an answer: their entries are taken out, if they can be.
+func (lk *lock) failWaiters(answer error) {
+	st := lk.store
+	lk.change(context.Background(), existing, func(t *tx) error {
+		for _, e := range slices.Clone(t.state.queue) {
+			if e.client == st.id {
+				t.state.leave(e, false, t.at.now)
+				t.dirty = true
+			}
+		}
+		return nil
+	})
+	if lk.enter(context.Background()) != nil {
+		return
+	}
+	defer lk.exit()
+	st.mu.Lock()
+	wanted := claimNone
+	for _, a := range lk.attempts {
+		switch a.phase {
+		case waiting:
+			a.gone(answer)
+		case holding:
+			wanted = claimHold
+		}
+	}
+	st.mu.Unlock()
+	if rank(wanted) < rank(lk.claim) {
+		lk.setClaim(wanted)
+	}
+}
+
+// anyWaits reports whether an attempt of this client waits. The mutex is held.
+func (lk *lock) anyWaits() bool {
+	for _, a := range lk.attempts {
+		if a.phase == waiting {
+			return true
+		}
+	}
+	return false
+}
+
+// expireAway takes out those whose last caller has been away for longer than their TTL.
+func (t *tx) expireAway() {
+	lk, st := t.lk, t.lk.store
+	now := st.Clock().Now()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for hash, a := range lk.attempts {
+		if a.away == driver.Never || now.Before(a.away) || len(a.callers) > 0 || a.returned || a.undone {
+			continue
+		}
+		if e := t.state.find(st.id, hash); e != nil {
+			t.state.leave(e, false, t.at.now)
+			t.dirty = true
+		}
+		t.forget(a)
+	}
+}
+
+// lookLater looks again after a pause that grows.
+func (lk *lock) lookLater() {
+	st := lk.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended {
+		return
+	}
+	if lk.later != nil {
+		lk.later.Stop()
+	}
+	lk.later = time.AfterFunc(lk.backoff.Next(), func() { st.poke(lk) })
+}

@@ -1,0 +1,117 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"holdfast.dev/driver"
+)
+
+// A config is how a store is to work.
+type config struct {
+	allowNetwork bool
+	poll         bool
+	network      bool   // works as on a network file system, wherever it is
+	boot         string // names the time since the machine was started; "": nobody can tell
+}
+
+// An Option changes how a store works.
+type Option func(*config)
+
+// AllowNetwork makes Open accept a directory on a network file system. Such a store polls, and promises less: see
+// [Store.Guarantees]. It is ?network=allow in a URL.
+func AllowNetwork() Option { return func(c *config) { c.allowNetwork = true } }
+
+// Polling makes a store look again and again, instead of being woken. That is how it works where it cannot be woken, so there is
+// no need to ask for it but to try it. It is ?wait=poll in a URL.
+func Polling() Option { return func(c *config) { c.poll = true } }
+
+// Open opens the directory dir as a store, and makes it if it does not exist. Every call is a client of its own: what it holds
+// ends when it is closed, or with this process. It refuses, with a *driver.Refused, a directory that cannot be relied on.
+func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
+	c := config{boot: systemBoot()}
+	for _, option := range options {
+		option(&c)
+	}
+	return open(ctx, dir, c)
+}
+
+func open(ctx context.Context, path string, c config) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !lockable {
+		return nil, &driver.Refused{Err: errors.New("this system has no file locks that end with their process: use another store")}
+	}
+	d, err := openDirectory(path, c.allowNetwork)
+	if err != nil {
+		return nil, err
+	}
+	c.network = c.network || d.volume.network != ""
+	if c.network {
+		c.boot = "" // the machines that share it are started at different times
+	}
+	st := &Store{
+		config: c, dir: d, closed: make(chan struct{}),
+		locks: make(map[string]*lock), byRing: make(map[[ringLen]byte]*lock), tombs: make(map[tombKey]driver.Instant),
+		watches: make(map[string]*watched),
+	}
+	dead, err := st.enterDirectory(ctx)
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	if st.polls = st.presence.bell == nil; !st.polls {
+		st.running.Go(st.listen)
+	}
+	st.sweep(ctx, dead)
+	return st, nil
+}
+
+// enterDirectory makes this client known. It has the record's flock meanwhile: nobody else comes or sweeps. It returns the clients
+// that are dead.
+func (st *Store) enterDirectory(ctx context.Context) (dead []string, err error) {
+	r, err := openRecord(ctx, st.dir.path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if r.identity == "" {
+		if err := st.dir.checkUnused(); err != nil {
+			return nil, err
+		}
+		if err := r.begin(st.boot); err != nil {
+			return nil, refused(r.path, err)
+		}
+		if err := syncPath(st.dir.path); err != nil {
+			return nil, refused(st.dir.path, err)
+		}
+	}
+	if err := st.dir.openParts(); err != nil {
+		return nil, err
+	}
+	st.identity = r.identity
+	dead, living, err := st.deadClients()
+	if err != nil {
+		return nil, refused(st.dir.clients.Name(), err)
+	}
+	if living == 0 && (st.boot == "" || r.boot != st.boot) {
+		if err := st.recover(ctx, r, dead); err != nil {
+			return nil, err
+		}
+		dead = nil
+	}
+	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network && !st.poll)
+	return dead, err
+}
+
+// syncPath makes what was done in a directory durable.
+func syncPath(path string) error {
+	dir, err := openNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return syncDirectory(dir)
+}

@@ -1,0 +1,203 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// sweepWait is how long a sweep waits for the guard of one lock.
+const sweepWait = 200 * time.Millisecond
+
+// deadClients tells the dead from the living. Whoever calls it has the record's flock, so none is half made.
+func (st *Store) deadClients() (ended []string, living int, err error) {
+	ids, err := st.clientIDs()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, id := range ids {
+		life, err := st.probe(id)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case life == dead || life == missing && !st.everClaimed(id):
+			ended = append(ended, id)
+		default:
+			living++
+		}
+	}
+	return ended, living, nil
+}
+
+// everClaimed reports whether a client whose file alive is missing may have entries. If there are no claims either it was killed
+// while it came, or went, and has none; otherwise somebody has removed alive, and nobody can tell whether it lives.
+func (st *Store) everClaimed(id string) bool {
+	_, err := os.Lstat(st.dir.clientPath(id, claimsName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// sweep takes the dead out of all locks, removes the files that nobody uses, and then what is left of the dead. A lock whose guard
+// cannot be had is left as it is, and the dead with it: the next one does it.
+func (st *Store) sweep(ctx context.Context, dead []string) {
+	if len(dead) == 0 {
+		return
+	}
+	keys, err := st.keys()
+	if err != nil {
+		return
+	}
+	clean := true
+	for _, key := range keys {
+		waiting, cancel := context.WithTimeout(ctx, sweepWait)
+		err := st.stray(key).change(waiting, tidying, func(t *tx) error {
+			for _, client := range dead {
+				t.dirty = t.state.bury(client, t.at.now) || t.dirty
+			}
+			if err := t.serve(); err != nil {
+				t.nudge()
+			}
+			t.unlink = true
+			return nil
+		})
+		cancel()
+		if err != nil && !errors.Is(err, errNoFile) && !errors.Is(err, errDamaged) {
+			clean = false
+		}
+	}
+	for _, id := range dead {
+		if clean {
+			st.dir.disappear(id)
+		}
+	}
+}
+
+// stray is a lock of which only the file is known.
+func (st *Store) stray(key string) *lock {
+	lk := &lock{store: st, key: key, sum: sumOf(key), turn: make(chan struct{}, 1)}
+	lk.turn <- struct{}{}
+	return lk
+}
+
+// recover begins anew after a restart of the machine. Nobody is alive, and whoever comes now waits for the record's flock. Minimum
+// holds that are not over by the wall clock stay; but none for longer than it was long, should that clock have been set.
+func (st *Store) recover(ctx context.Context, r *record, dead []string) error {
+	keys, err := st.keys()
+	if err != nil {
+		return refused(st.dir.locks.Name(), err)
+	}
+	for _, key := range keys {
+		if err := st.recoverLock(key); err != nil {
+			return err
+		}
+	}
+	for _, id := range dead {
+		if err := st.dir.disappear(id); err != nil {
+			return refused(st.dir.clientPath(id), err)
+		}
+	}
+	if r.boot != st.boot || st.boot == "" {
+		if err := r.restart(st.boot); err != nil {
+			return refused(r.path, err)
+		}
+	}
+	return nil
+}
+
+// recoverLock keeps what must be kept of a lock's file, and removes it otherwise. A file that is not ours is left alone.
+func (st *Store) recoverLock(key string) error {
+	path := st.dir.lockPath(key)
+	f, err := openIn(st.dir.locks, key, os.O_RDWR, 0)
+	if err != nil {
+		return refused(path, bare(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || checkFile(info) != nil {
+		return nil // whoever asks for that lock is told
+	}
+	b := newBox(f, 0, lockMagic)
+	text, err := b.read(true)
+	var s *state
+	if err == nil {
+		s, err = decodeState(string(text))
+	}
+	if err != nil {
+		if !errors.Is(err, errBlank) && !looksOurs(f) {
+			return nil
+		}
+		s = &state{} // it was written when the power failed, and never synced: so there is no minimum hold in it
+	}
+	if s.revive(st.now(), st.boot == "") == 0 {
+		return removeFile(path)
+	}
+	if err := b.write(s.encode()); err != nil {
+		return refused(path, bare(err))
+	}
+	if err := f.Sync(); err != nil {
+		return refused(path, bare(err))
+	}
+	return nil
+}
+
+// revive leaves nothing in s but minimum holds that are not over, and returns how many. With wall, stamps are wall time and so
+// still good.
+func (s *state) revive(at moment, wall bool) int {
+	var left []*entry
+	for _, h := range s.holders {
+		rest := min(time.Duration(h.wall-at.wall), h.keep)
+		if h.until == 0 || rest <= 0 {
+			continue
+		}
+		h.phase, h.client, h.attempt, h.line = kept, "", "", ""
+		h.until, h.wall = at.now.add(rest), at.wall+int64(rest)
+		if !wall {
+			h.granted, h.since = h.until.add(-h.keep), h.until.add(-h.keep)
+		}
+		left = append(left, h)
+	}
+	s.holders, s.queue, s.ghosts = left, nil, nil
+	return len(left)
+}
+
+// looksOurs reports whether a file that cannot be read was written by us once.
+func looksOurs(f *os.File) bool {
+	head := make([]byte, len(lockMagic))
+	for _, at := range []int64{0, headerSpace} {
+		if _, err := f.ReadAt(head, at); err == nil && string(head) == lockMagic {
+			return true
+		}
+	}
+	return false
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil {
+		return refused(path, bare(err))
+	}
+	return nil
+}
+
+// checkUnused refuses a directory whose record is empty but that has something else in it than we would have made.
+func (d *directory) checkUnused() error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return refused(d.path, bare(err))
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case recordName:
+			continue
+		case locksName, clientsName:
+			inside, err := os.ReadDir(filepath.Join(d.path, e.Name()))
+			if err == nil && len(inside) == 0 {
+				continue
+			}
+		}
+		return refused(d.path, fmt.Errorf("its record is empty, but %q is not, so tokens that were given before would be given again:"+
+			" put the record back, or empty the directory when nobody uses it", e.Name()))
+	}
+	return nil
+}

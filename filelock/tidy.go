@@ -1,0 +1,177 @@
+package filelock
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	maxIdle  = 128         // names that this client does not use, whose files are left for the next time
+	tidyWait = time.Second // for somebody else's guard
+)
+
+// rest notes that a lock may not be in use any more. The mutex is held.
+func (st *Store) rest(lk *lock) {
+	if lk.users > 0 || len(lk.attempts) > 0 || lk.resting || st.ended {
+		return
+	}
+	lk.resting = true
+	st.idle = append(st.idle, lk)
+	if len(st.idle) > maxIdle && !st.tidying {
+		st.tidying = true
+		st.running.Add(1)
+		go st.tidy()
+	}
+}
+
+// tidy removes the files of locks that were not used for the longest time.
+func (st *Store) tidy() {
+	defer st.running.Done()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		st.mu.Lock()
+		if len(st.idle) <= maxIdle || st.ended {
+			st.tidying = false
+			st.mu.Unlock()
+			return
+		}
+		lk := st.idle[0]
+		st.idle = st.idle[1:]
+		lk.resting = false
+		used := lk.users > 0 || len(lk.attempts) > 0
+		if !used {
+			lk.users++
+		}
+		st.mu.Unlock()
+		if used {
+			continue // it will rest again
+		}
+		waiting, cancel := context.WithTimeout(ctx, tidyWait)
+		err := lk.removeIfEmpty(waiting)
+		cancel()
+		st.mu.Lock()
+		if lk.users--; lk.users == 0 && len(lk.attempts) == 0 {
+			if err == nil || err == errNoFile {
+				delete(st.locks, lk.key)
+				delete(st.byRing, lk.ring())
+			} else {
+				st.rest(lk)
+			}
+		}
+		st.mu.Unlock()
+	}
+}
+
+// removeIfEmpty removes the lock's file if nobody has an entry in it. Only under the guard: whoever waits for that finds another
+// file behind the path, or none, and begins anew.
+func (lk *lock) removeIfEmpty(ctx context.Context) error {
+	return lk.change(ctx, tidying, func(t *tx) error {
+		if len(t.state.queue)+len(t.state.holders) == 0 && len(t.state.ghosts) > 0 {
+			if _, err := t.buryDead(); err != nil {
+				return err
+			}
+		}
+		t.unlink = true
+		return nil
+	})
+}
+
+// Close ends this client. Its waiting calls end with driver.ErrClosed. What it still holds is free for the others at once, or when
+// its minimum hold is over. It removes what it has made in the directory, as far as nobody else uses it; should another process
+// keep it from that for longer than a second, the next Open does it.
+func (st *Store) Close() error {
+	st.mu.Lock()
+	if st.ended {
+		st.mu.Unlock()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tidyWait)
+	defer cancel()
+	st.closing = ctx
+	st.ended = true
+	close(st.closed)
+	locks := make([]*lock, 0, len(st.locks))
+	for _, lk := range st.locks {
+		locks = append(locks, lk)
+		lk.stopTimers()
+	}
+	if st.rounds != nil {
+		st.rounds.Stop()
+	}
+	st.mu.Unlock()
+
+	clean, quiet := true, true
+	for _, lk := range locks {
+		if err := lk.withdraw(ctx); err != nil && err != errNoFile {
+			clean = false
+		}
+		if lk.enter(ctx) != nil { // and keeps the turn: nobody works on its file any more
+			quiet = false
+		}
+	}
+	st.stopWatching()
+	st.presence.end()
+	if quiet {
+		st.running.Wait()
+	}
+	if clean {
+		st.dir.disappear(st.id) // else the next Open does it
+	}
+	if quiet {
+		st.dir.close()
+	}
+	return nil
+}
+
+// withdraw takes everything of this client out of a lock's file, serves the others, and removes the file if it is empty.
+func (lk *lock) withdraw(ctx context.Context) error {
+	return lk.change(ctx, tidying, func(t *tx) error {
+		st := lk.store
+		t.dirty = t.state.bury(st.id, t.at.now)
+		if len(t.state.queue)+len(t.state.holders) == 0 && len(t.state.ghosts) > 0 {
+			if _, err := t.buryDead(); err != nil {
+				return err
+			}
+		}
+		st.mu.Lock()
+		for _, a := range lk.attempts {
+			a.told = true // nothing is reported through a closed client
+		}
+		st.mu.Unlock()
+		if err := t.serve(); err != nil {
+			t.nudge()
+		}
+		t.unlink = true
+		return nil
+	})
+}
+
+// stopTimers ends whatever would wake this lock. The mutex is held.
+func (lk *lock) stopTimers() {
+	for _, stop := range []func() bool{lk.alarm} {
+		if stop != nil {
+			stop()
+		}
+	}
+	for _, timer := range []*time.Timer{lk.later, lk.refresh} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	for _, a := range lk.attempts {
+		if a.unalarm != nil {
+			a.unalarm()
+		}
+	}
+}
+
+// stopWatching lets go of all watched clients.
+func (st *Store) stopWatching() {
+	st.watchMu.Lock()
+	defer st.watchMu.Unlock()
+	for _, w := range st.watches {
+		w.end()
+	}
+	clear(st.watches)
+}
