@@ -15,6 +15,7 @@ import (
 // free fails the test unless nobody holds, keeps or waits for any lock or semaphore of the store.
 func free(t *testing.T, server *memlock.Server) {
 	t.Helper()
+	synctest.Wait() // what goes on in the background
 	for info, err := range connect(t, server).List(t.Context(), "") {
 		t.Errorf("left behind: %+v, %v", info, err)
 	}
