@@ -24,7 +24,7 @@ var breaking = topic{"breaking", []casus{
 		"B2: once a hold that was broken without Now has ended, Renew says *Broken and ErrGone both"},
 	{"generation", breaker | tokens | shared, breakEndsGeneration,
 		"G: a generation that was broken gets no further readers: one that comes later has a greater token"},
-	{"told", breaker | tokens | expires, brokenIsTold,
+	{"told", breaker | tokens, brokenIsTold,
 		"B1: the holder is told *Broken by its next Renew, with the label of whoever broke it; Lost is called at most once"},
 	{"readers", breaker | tokens | shared, breakReaders,
 		"B: Break of a reader's token ends all readers of its generation, and nobody else"},
@@ -218,7 +218,7 @@ func brokenIsTold(t *trial) {
 		r.Lost = func(err error) { told <- err }
 		g := a.grant(r)
 		t.breaks(b, r, g.Token, now)
-		if t.guarantees.Session > 0 { // the renewal of a session cannot tell of one hold
+		if t.guarantees.Session > 0 || g.Lease == nil { // the renewal of a session cannot tell of one hold; without one only Lost can
 			if err := in(t, "Lost, of a hold that was broken", told); !isBroken(err, now) {
 				t.Errorf("Lost was called with %v; it must be *driver.Broken by the breaker", err)
 			}

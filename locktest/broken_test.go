@@ -5,39 +5,41 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// A kit that passes everything would look just like a good one. So here are drivers that it must fail: each is a correct one with
-// one line changed, and the kit must fail exactly the case that is about that fault, while the correct twin passes it.
+// A kit that passes everything would look just like a good one. So here are drivers that it must fail, and cores: each is a correct
+// one with one line changed, and the kit must fail exactly the case that is about that fault, while the correct twin passes it.
 
-// A fault is one line of a correct driver, changed.
+// A fault is one line of a correct driver, or of the core, changed.
 type fault struct {
 	name  string
 	what  string // is wrong with it
 	in    string // the package whose conformance test is run
 	test  string // that test
-	file  string // of the driver, from the root of the module
+	file  string // of the driver or the core, from the root of the module
 	line  string // what stands there once
 	wrong string // what stands there instead
 	fails string // the case that must fail
 	rule  string // how the rule begins that it must name
 }
 
-// TestBrokenDrivers builds the conformance test of each broken driver and expects it to fail.
+// TestBrokenDrivers builds the conformance test with each fault and expects it to fail.
 func TestBrokenDrivers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a test binary for each broken driver")
 	}
 	twins := map[string]string{} // the binaries of the correct drivers, by package
-	for _, f := range faults {
+	all := slices.Concat(faults, coreFaults)
+	for _, f := range all {
 		if twins[f.in] == "" {
 			twins[f.in] = build(t, f.in, "")
 		}
 	}
 	two := make(chan struct{}, 2) // more at a time would only take the processors from each other
-	for _, f := range faults {
+	for _, f := range all {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			two <- struct{}{}

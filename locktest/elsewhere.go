@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"holdfast.dev"
 	"holdfast.dev/driver"
@@ -84,6 +85,26 @@ func (j *journal) says(t *trial, verb string, names ...string) {
 		t.Errorf("what happened in the store, in order: %q; it must be %q", j.lines, want)
 	}
 	j.lines = nil
+}
+
+// patienceForPart is how long Unlock of a Multi waits for one part, at least, before it begins with the next.
+const patienceForPart = 100 * time.Millisecond
+
+// releases unlocks a Multi, and ends the case unless its parts, written in the order in which they were taken, are released in
+// reverse. On a machine too busy to answer in time only that all of them are.
+func (j *journal) releases(t *trial, hold *holdfast.Hold, taken ...string) {
+	t.Helper()
+	begun := time.Now()
+	t.unlock(hold)
+	released := slices.Clone(taken)
+	slices.Reverse(released)
+	if time.Since(begun) >= patienceForPart {
+		j.mu.Lock()
+		slices.Sort(j.lines)
+		j.mu.Unlock()
+		slices.Sort(released)
+	}
+	j.says(t, "released", released...)
 }
 
 // elsewhere returns a client of another store: identity and prefix are what makes it one.

@@ -85,7 +85,9 @@ func (t *trial) leaveParts(mine, others *holdfast.Client) {
 	holdfast.Multi(kinds[1:]...).TryLock(t.ctx)
 	for _, give := range []func(context.Context){
 		func(ctx context.Context) { t.multiOf(others, names...).Lock(ctx) },
-		func(ctx context.Context) { others.Election(names[0]).Run(ctx, func(context.Context) error { return nil }) },
+		func(ctx context.Context) {
+			others.Election(names[0]).Run(ctx, func(context.Context) error { return nil })
+		},
 	} {
 		ctx, cancel := context.WithTimeout(t.ctx, glimpse/10)
 		give(ctx) // up, in the queue

@@ -17,7 +17,7 @@ var loss = topic{"loss", []casus{
 		"T4: with Grace the contexts of a hold that cannot be renewed end that much before the deadline"},
 	{"gone", ownTTL, goneIsLost,
 		"T3, T4: a hold that the store no longer has is lost within one renewal interval, with reason taken"},
-	{"broken", breaker | tokens | expires, brokenIsLost,
+	{"broken", breaker | tokens, brokenIsLost,
 		"B1, T4: a hold that was broken is lost within one renewal interval, with reason broken"},
 	{"gently", breaker | tokens | ownTTL, brokenGentlyIsKept,
 		"B2, O4: a hold that was broken without Now is lost, but nobody else gets it before its release or deadline"},

@@ -121,8 +121,7 @@ func multiTakesInOrder(t *trial) {
 				t.Errorf("part %d is %q; parts are in the order in which they were taken", i+1, part.Name())
 			}
 		}
-		t.unlock(hold)
-		log.says(t, "released", names[2], names[1], names[0])
+		log.releases(t, hold, names...)
 	}
 }
 

@@ -141,8 +141,7 @@ func severalStores(t *trial) {
 		} {
 			hold := t.take(t.ctx, l)
 			log.says(t, "took", order...)
-			t.unlock(hold)
-			log.says(t, "released", order[3], order[2], order[1], order[0])
+			log.releases(t, hold, order...)
 		}
 		// One that is held in the store that comes last leaves nothing of the one that comes first.
 		last, locks := names[1], here
