@@ -60,7 +60,7 @@ func (t *tx) buryHolders(token uint64) error {
 			continue
 		}
 		life, err := t.lk.store.probe(h.client)
-		if err != nil {
+		if err != nil && life != odd {
 			return t.lk.problem(err)
 		}
 		if life == dead {

@@ -41,8 +41,8 @@ func leftovers(_ context.Context, dir string) (things []string, err error) {
 		}
 		things = append(things, fmt.Sprintf("the file %s: %v", key, err))
 	}
-	ended, _, err := st.deadClients()
-	for _, id := range ended {
+	seen, err := st.count()
+	for _, id := range seen.dead {
 		things = append(things, "the client "+id)
 	}
 	return things, err

@@ -163,7 +163,7 @@ func (st *Store) describe(s *state) (*driver.Info, error) {
 	now := st.now().now
 	for _, client := range s.clients() {
 		life, err := st.probe(client)
-		if err != nil {
+		if err != nil && life != odd {
 			return nil, err
 		}
 		if life == dead {

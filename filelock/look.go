@@ -30,12 +30,12 @@ func (t *tx) advance() error {
 				}
 				life, err := t.lk.store.probe(client)
 				switch {
-				case err != nil:
-					return t.lk.problem(err)
 				case life == dead:
 					buried = t.state.bury(client, t.at.now) || buried
-				case life == missing:
-					return t.orphaned(client)
+				case life == odd:
+					return t.orphaned(client, err)
+				case err != nil:
+					return t.lk.problem(err)
 				}
 			}
 			if buried {
@@ -49,31 +49,31 @@ func (t *tx) advance() error {
 	}
 }
 
-// orphaned explains an entry of a client whose directory is missing. That client may be alive, so it is not taken out.
-func (t *tx) orphaned(client string) error {
-	for _, list := range [][]*entry{t.state.holders, t.state.queue} {
+// orphaned explains an entry of a client of whom nobody can tell whether it lives. So it is not taken out.
+func (t *tx) orphaned(client string, why error) error {
+	who, next := "somebody", "look after that directory"
+	for _, list := range [][]*entry{t.state.queue, t.state.holders} {
 		for _, e := range list {
-			if e.client != client {
-				continue
-			}
-			who := fmt.Sprintf("%q, who waits for it", e.label)
-			next := "if that process has ended, close everything that uses the directory, and open it again"
-			if e.phase == holding {
-				who = fmt.Sprintf("%q, who holds it with token %d", e.label, e.token)
+			switch {
+			case e.client != client:
+			case e.phase == holding:
+				who = fmt.Sprintf("%q, who holds it with token %d,", e.label, e.token)
 				next = "if that process has ended, break the hold with Now"
+			default:
+				who = fmt.Sprintf("%q, who waits for it,", e.label)
+				next = "if that process has ended, close everything that uses the directory, and remove the lock's file"
 			}
-			return &driver.Refused{Err: t.lk.problem(fmt.Errorf("somebody has removed %s, so nobody can tell whether %s, is alive: %s",
-				t.lk.store.dir.clientPath(client), who, next))}
 		}
 	}
-	return &driver.Refused{Err: t.lk.problem(errDamaged)}
+	return &driver.Refused{Err: t.lk.problem(fmt.Errorf("nobody can tell whether %s is alive: %w, which is not how its client has made it; %s",
+		who, why, next))}
 }
 
 // buryDead takes everybody out who is dead. It reports whether there was any.
 func (t *tx) buryDead() (buried bool, err error) {
 	for _, client := range t.state.clients() {
 		life, err := t.lk.store.probe(client)
-		if err != nil {
+		if err != nil && life != odd {
 			return buried, t.lk.problem(err)
 		}
 		if life == dead {

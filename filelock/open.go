@@ -92,18 +92,17 @@ func (st *Store) enterDirectory(ctx context.Context) (dead []string, err error) 
 		return nil, err
 	}
 	st.identity = r.identity
-	dead, living, err := st.deadClients()
+	seen, err := st.count()
 	if err != nil {
 		return nil, refused(st.dir.clients.Name(), err)
 	}
-	if living == 0 && (st.boot == "" || r.boot != st.boot) {
-		if err := st.recover(ctx, r, dead); err != nil {
+	if seen.living == 0 && (st.boot == "" && seen.odd == 0 || r.boot != st.boot) {
+		if err := st.recover(r); err != nil {
 			return nil, err
 		}
-		dead = nil
 	}
 	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network && !st.poll)
-	return dead, err
+	return seen.dead, err
 }
 
 // syncPath makes what was done in a directory durable.

@@ -12,3 +12,6 @@ const modesCount = false
 func checkOurs(os.FileInfo) error { return nil }
 
 func checkPrivate(os.FileInfo) error { return nil }
+
+// inode: package os does not show such a number here, so a file that was put in another one's place is not noticed.
+func inode(os.FileInfo) uint64 { return 0 }

@@ -31,3 +31,12 @@ func checkPrivate(info os.FileInfo) error {
 	}
 	return nil
 }
+
+// inode is a number that no other file on the same disk has, for as long as this one exists.
+func inode(info os.FileInfo) uint64 {
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(sys.Ino)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // Names in a client's directory, DIR/clients/ID.
@@ -17,35 +18,51 @@ const (
 )
 
 // A presence is how the others see that a client is there, and how they wake it. Only its owner ever opens alive for writing, or
-// has its flock; the kernel ends that with the process, kill −9 included. The id is random, and never used again.
+// has its flock; the kernel ends that with the process, kill −9 included.
+//
+// A client's id is a random number, never used again, and the inode of its file alive: so nobody takes a file for it that somebody
+// has put in its place. While a client lives it has alive open, so no other file can get that inode.
 type presence struct {
 	alive *os.File
 	bell  *os.File // nil: this client polls
 	*claims
 }
 
+// halfMade begins the name of the directory of a client that is being made. Under the record's flock, whoever sees one knows that
+// its maker has died.
+const halfMade = "new-"
+
 // appear makes the directory of a new client. Whoever calls it has the record's flock: a sweep does not see it half made.
 func (d *directory) appear(pipes bool) (id string, p *presence, err error) {
-	var random [16]byte
+	var random [8]byte
 	rand.Read(random[:])
 	id = hex.EncodeToString(random[:])
-	if err := os.Mkdir(d.clientPath(id), 0o700); err != nil {
-		return "", nil, refused(d.clientPath(id), bare(err))
+	dir := halfMade + id
+	if err := os.Mkdir(d.clientPath(dir), 0o700); err != nil {
+		return "", nil, refused(d.clientPath(dir), bare(err))
 	}
 	p = new(presence)
 	if pipes {
-		err = p.openPipes(d.clientPath(id))
+		err = p.openPipes(d.clientPath(dir))
 	}
 	if p.alive == nil && err == nil {
-		err = p.openFile(d.clientPath(id, aliveName))
+		err = p.openFile(d.clientPath(dir, aliveName))
 	}
 	if err == nil {
-		p.claims, err = makeClaims(d.clientPath(id, claimsName))
+		p.claims, err = makeClaims(d.clientPath(dir, claimsName))
+	}
+	var info os.FileInfo
+	if err == nil {
+		info, err = p.alive.Stat()
+	}
+	if err == nil {
+		id += fmt.Sprintf("%016x", inode(info))
+		err = os.Rename(d.clientPath(dir), d.clientPath(id))
 	}
 	if err != nil {
 		p.end()
-		d.disappear(id)
-		return "", nil, refused(d.clientPath(id), err)
+		d.disappear(dir)
+		return "", nil, refused(d.clientPath(dir), bare(err))
 	}
 	return id, p, nil
 }
@@ -108,31 +125,31 @@ func (st *Store) clientIDs() ([]string, error) {
 type life byte
 
 const (
-	alive   life = iota + 1
-	dead         // for ever: it is closed, or its process has ended
-	missing      // somebody has removed its directory: it may be alive, or not
+	alive life = iota + 1
+	dead       // for ever: it is closed, or its process has ended
+	odd        // its file alive is not the one that it made, or cannot be looked at: it may be alive, or not
 )
 
-// probe looks whether a client is alive.
+// probe looks whether a client is alive. If it is odd the error says why.
 func (st *Store) probe(id string) (life, error) {
 	if id == st.id {
 		return alive, nil
 	}
 	path := st.dir.clientPath(id, aliveName)
 	f, err := openNoFollow(path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return missing, nil
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return 0, err
 	}
 	if err != nil {
-		return 0, fmt.Errorf("whether its client lives cannot be seen: %w", err)
+		return odd, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return odd, err
 	}
-	if err := checkOurs(info); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
+	if fmt.Sprintf("%016x", inode(info)) != id[len(id)-16:] {
+		return odd, fmt.Errorf("%s was replaced", path)
 	}
 	if info.Mode()&fs.ModeNamedPipe != 0 {
 		return probePipe(f)
@@ -140,7 +157,7 @@ func (st *Store) probe(id string) (life, error) {
 	free, err := flock(f, false, false)
 	switch {
 	case err != nil:
-		return 0, err
+		return odd, err
 	case free:
 		return dead, nil
 	}

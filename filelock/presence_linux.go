@@ -56,7 +56,7 @@ var errNoPipe = errors.New("it is not a named pipe of ours")
 func probePipe(f *os.File) (life, error) {
 	fd := int(f.Fd())
 	if err := syscall.SetNonblock(fd, true); err != nil {
-		return 0, err
+		return odd, err
 	}
 	var some [64]byte
 	for {
@@ -65,7 +65,7 @@ func probePipe(f *os.File) (life, error) {
 			return alive, nil
 		case err == syscall.EINTR || err == nil && n > 0: // nobody should write there
 		case err != nil:
-			return 0, os.NewSyscallError("read", err)
+			return odd, os.NewSyscallError("read", err)
 		default:
 			return dead, nil
 		}

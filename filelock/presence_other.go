@@ -14,7 +14,7 @@ func (p *presence) openPipes(string) error { return nil }
 
 // probePipe: a client on another system, on a network file system, cannot be seen from here.
 func probePipe(*os.File) (life, error) {
-	return 0, errors.New("its client is on another kind of system: use one kind of system for one directory")
+	return odd, errors.New("its client is on another kind of system: use one kind of system for one directory")
 }
 
 func (st *Store) ring(string, keySum) {}

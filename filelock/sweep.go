@@ -7,37 +7,56 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
 // sweepWait is how long a sweep waits for the guard of one lock.
 const sweepWait = 200 * time.Millisecond
 
-// deadClients tells the dead from the living. Whoever calls it has the record's flock, so none is half made.
-func (st *Store) deadClients() (ended []string, living int, err error) {
-	ids, err := st.clientIDs()
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, id := range ids {
-		life, err := st.probe(id)
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case life == dead || life == missing && !st.everClaimed(id):
-			ended = append(ended, id)
-		default:
-			living++
-		}
-	}
-	return ended, living, nil
+// A census is who was seen in a directory.
+type census struct {
+	living, odd int
+	dead        []string // and those that were never made completely
 }
 
-// everClaimed reports whether a client whose file alive is missing may have entries. If there are no claims either it was killed
-// while it came, or went, and has none; otherwise somebody has removed alive, and nobody can tell whether it lives.
-func (st *Store) everClaimed(id string) bool {
-	_, err := os.Lstat(st.dir.clientPath(id, claimsName))
-	return !errors.Is(err, fs.ErrNotExist)
+// count tells the dead from the living. Whoever calls it has the record's flock, so none is being made.
+func (st *Store) count() (c census, err error) {
+	entries, err := os.ReadDir(st.dir.clients.Name())
+	if err != nil {
+		return c, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case strings.HasPrefix(name, halfMade):
+			c.dead = append(c.dead, name)
+		case isID(name):
+			life, err := st.probe(name)
+			switch {
+			case life == alive:
+				c.living++
+			case life == dead || life == odd && !st.mayHaveEntries(name):
+				c.dead = append(c.dead, name)
+			case life == odd: // it must not keep the others from their work
+				c.odd++
+			default:
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// mayHaveEntries: a client without the files alive and claims was killed while it went, and has no entries. If just one of them is
+// missing somebody has removed it.
+func (st *Store) mayHaveEntries(id string) bool {
+	for _, name := range []string{aliveName, claimsName} {
+		if _, err := os.Lstat(st.dir.clientPath(id, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // sweep takes the dead out of all locks, removes the files that nobody uses, and then what is left of the dead. A lock whose guard
@@ -84,7 +103,7 @@ func (st *Store) stray(key string) *lock {
 
 // recover begins anew after a restart of the machine. Nobody is alive, and whoever comes now waits for the record's flock. Minimum
 // holds that are not over by the wall clock stay; but none for longer than it was long, should that clock have been set.
-func (st *Store) recover(ctx context.Context, r *record, dead []string) error {
+func (st *Store) recover(r *record) error {
 	keys, err := st.keys()
 	if err != nil {
 		return refused(st.dir.locks.Name(), err)
@@ -94,15 +113,17 @@ func (st *Store) recover(ctx context.Context, r *record, dead []string) error {
 			return err
 		}
 	}
-	for _, id := range dead {
+	ids, err := st.clientIDs()
+	if err != nil {
+		return refused(st.dir.clients.Name(), err)
+	}
+	for _, id := range ids {
 		if err := st.dir.disappear(id); err != nil {
 			return refused(st.dir.clientPath(id), err)
 		}
 	}
-	if r.boot != st.boot || st.boot == "" {
-		if err := r.restart(st.boot); err != nil {
-			return refused(r.path, err)
-		}
+	if err := r.restart(st.boot); err != nil {
+		return refused(r.path, err)
 	}
 	return nil
 }
