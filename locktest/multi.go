@@ -34,6 +34,8 @@ var multi = topic{"multi", []casus{
 		"O5: parts of several stores are taken in the order of the stores' identities, then of their names; one name in two stores is two locks"},
 	{"refused", 0, refusedPartUndoes,
 		"O5: a part that a store refuses undoes the rest"},
+	{"undone", keep, undonePartIsNotKept,
+		"O5, R4: a part that is undone, because another could not be had, is not kept: nobody ran under it"},
 	{"unlock", 0, multiUnlocksOnce,
 		"O5: Unlock releases every part, and says ErrReleased the second time"},
 	{"broken", breaker | tokens, brokenPartIsLoss,

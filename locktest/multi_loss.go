@@ -24,8 +24,8 @@ func brokenPartIsLoss(t *trial) {
 		theirs := t.try(others, name)
 		t.lostFor(hold, ctx, holdfast.ReasonBroken)
 		var lost *holdfast.LostError
-		if errors.As(hold.Err(), &lost); lost.Name != name {
-			t.Errorf("the loss is said to be of %q; it was %q", lost.Name, name)
+		if err := hold.Err(); !errors.As(err, &lost) || lost.Name != name {
+			t.Errorf("Err says %v; what was lost is %q", err, name)
 		}
 		if left := hold.Left(); left != 0 {
 			t.Errorf("%v are said to be left of a Multi of which a part was lost", left)

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"time"
 
 	"holdfast.dev"
 )
@@ -167,4 +168,19 @@ func refusedPartUndoes(t *trial) {
 	t.neverWaits(t.ctx, t.multiOf(mine, names[0], "a\nb"), holdfast.ErrName)
 	t.neverWaits(t.ctx, holdfast.Multi(), holdfast.ErrArgument)
 	t.allFree(others, names...)
+}
+
+func undonePartIsNotKept(t *trial) {
+	names := t.names(2)
+	others := t.locks()
+	held := t.try(others, names[1])
+	both := func(locks *holdfast.Client) holdfast.Locker {
+		return holdfast.Multi(t.mutexOf(locks, names[0], holdfast.MinHold(time.Hour)), t.mutexOf(locks, names[1]))
+	}
+	t.refused(t.ctx, both(t.locks()))
+	t.allFree(others, names[0])
+	waiting := t.queue(both)
+	waiting.cancelled()
+	t.unlock(t.lock(others, names[0])) // in the end: a busy machine cleans up in the background
+	t.unlock(held)
 }
