@@ -115,7 +115,7 @@ func (st *Store) acquire(ctx context.Context, a *attempt, c *call, r *driver.Req
 	case a.phase == ghost:
 		err = errAnew
 	}
-	first := a.progress
+	first := a.progress()
 	st.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -177,7 +177,10 @@ func (t *tx) ask(a *attempt, r *driver.Request) (*driver.Held, error) {
 	}
 	held := t.state.held(t.at.now)
 	if !r.NoWait {
-		t.dirty = t.dirty || !known
+		if !known {
+			t.dirty = true
+			t.waits(a)
+		}
 		return nil, nil
 	}
 	if alone {
@@ -220,7 +223,7 @@ func (st *Store) await(ctx context.Context, a *attempt, c *call, r *driver.Reque
 		select {
 		case <-c.news:
 			st.mu.Lock()
-			progress, still := a.progress, a.phase == waiting
+			progress, still := a.progress(), a.phase == waiting
 			st.mu.Unlock()
 			if still && r.Waiting != nil && ctx.Err() == nil {
 				r.Waiting(progress)
@@ -248,5 +251,5 @@ func (st *Store) conclude(ctx context.Context, a *attempt) (*driver.Grant, error
 	case st.ended:
 		return nil, errClosed
 	}
-	return nil, errors.Join(&driver.Held{Holders: a.progress.Holders}, ctx.Err())
+	return nil, errors.Join(&driver.Held{Holders: a.lock.holders}, ctx.Err())
 }

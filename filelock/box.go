@@ -32,6 +32,7 @@ type box struct {
 	slot int    // which header is in use
 	off  int64  // where the text is, from base
 	size int64  // of a region
+	torn bool   // a header that is neither blank nor valid was seen
 }
 
 // A boxFile is what a box needs of a file.
@@ -69,10 +70,14 @@ func (b *box) readUnless(born, seq uint64, fallback bool) ([]byte, error) {
 	}
 	page = page[:n]
 	var slots []box
+	b.torn = false
 	for slot := range 2 {
 		if from := slot * headerSpace; from+headerLen <= n {
-			if found, ok := b.decodeHeader(page[from:from+headerLen], slot); ok {
+			header := page[from : from+headerLen]
+			if found, ok := b.decodeHeader(header, slot); ok {
 				slots = append(slots, found)
+			} else if len(bytes.Trim(header, "\x00")) > 0 {
+				b.torn = true
 			}
 		}
 	}
@@ -94,6 +99,7 @@ func (b *box) readUnless(born, seq uint64, fallback bool) ([]byte, error) {
 		if err != nil && fallback && errors.Is(err, errDamaged) {
 			continue
 		}
+		found.torn = b.torn
 		*b = found
 		return text, err
 	}

@@ -13,13 +13,14 @@ const lockMagic = "holdfast lock 1\n"
 
 // A tx is one look at a lock's file, under its guard, and at most one change of it.
 type tx struct {
-	ctx   context.Context
-	lk    *lock
-	file  *os.File
-	box   box
-	state *state
-	at    moment
-	asked driver.Instant // the clock before the guard was taken
+	ctx    context.Context
+	lk     *lock
+	file   *os.File
+	box    box
+	state  *state
+	cached bool // nobody else has changed it since this client saw it last
+	at     moment
+	asked  driver.Instant // the clock before the guard was taken
 
 	dirty   bool // the state is to be written
 	durable bool // and synced
@@ -75,6 +76,9 @@ func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant
 	}
 	if again, err = t.commit(); err != nil || again {
 		lk.cache = nil
+		if !errors.Is(err, errUnsure) {
+			lk.fitClaim() // what it was raised for has not happened
+		}
 		return again, nil, err
 	}
 	return false, t.calls, nil
@@ -84,9 +88,8 @@ func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant
 func (t *tx) load(how access) error {
 	lk := t.lk
 	t.box = newBox(t.file, 0, lockMagic)
-	cached := lk.cache != nil
 	var born, seq uint64
-	if cached {
+	if lk.cache != nil {
 		born, seq = lk.born, lk.seq
 	}
 	text, err := t.box.readUnless(born, seq, false)
@@ -104,13 +107,13 @@ func (t *tx) load(how access) error {
 		}
 		t.state = &state{name: lk.name, permits: lk.permits}
 	case err != nil:
-		return lk.problem(fmt.Errorf("%w; it is left alone: if no process of ours uses it, remove it", err))
-	case cached && text == nil:
-		t.state = lk.cache
+		return lk.problem(advise(err))
+	case lk.cache != nil && text == nil:
+		t.state, t.cached = lk.cache, true
 	default:
 		lk.cache = nil
 		if t.state, err = decodeState(string(text)); err != nil {
-			return lk.problem(fmt.Errorf("%w; it is left alone: if no process of ours uses it, remove it", err))
+			return lk.problem(advise(err))
 		}
 	}
 	if key := keyOf(t.state.name, t.state.mode()); key != lk.key && lk.name == "" || lk.name != "" && (t.state.name != lk.name || t.state.permits != lk.permits) {
@@ -253,6 +256,31 @@ func rank(claim byte) int {
 		return 1
 	}
 	return 0
+}
+
+// fitClaim lowers the claim to what this client's attempts need, as far as they know. Whoever calls it has the turn.
+func (lk *lock) fitClaim() {
+	wanted := claimNone
+	lk.store.mu.Lock()
+	for _, a := range lk.attempts {
+		switch a.phase {
+		case holding:
+			wanted = claimHold
+		case waiting:
+			wanted = higher(wanted, claimWait)
+		}
+	}
+	lk.store.mu.Unlock()
+	if rank(wanted) < rank(lk.claim) {
+		lk.setClaim(wanted)
+	}
+}
+
+func higher(a, b byte) byte {
+	if rank(a) > rank(b) {
+		return a
+	}
+	return b
 }
 
 func (lk *lock) setClaim(kind byte) (err error) {

@@ -186,23 +186,35 @@ func (lk *lock) path() string { return lk.store.dir.lockPath(lk.key) }
 // problem names the file in an error.
 func (lk *lock) problem(err error) error { return fmt.Errorf("%s: %w", lk.path(), bare(err)) }
 
-// openProblem says why the file could not be opened, and what to do.
+// openProblem says why the file could not be opened, or written, and what to do.
 func (lk *lock) openProblem(err error, create bool) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && lk.store.dir.moved():
-		return fmt.Errorf("%s: %w", lk.store.dir.path, errMoved)
-	case errors.Is(err, fs.ErrNotExist) && !create:
-		return errNoFile
-	case errors.Is(err, syscall.ELOOP):
-		return lk.problem(fmt.Errorf("%w: it is a symbolic link, and we make none: remove it", bare(err)))
-	case errors.Is(err, syscall.EMFILE):
-		return lk.problem(fmt.Errorf("%w: raise the limit of this process (ulimit -n)", bare(err)))
-	case errors.Is(err, syscall.ENOSPC):
-		return lk.problem(fmt.Errorf("%w: make room on the disk; what is held can still be released", bare(err)))
-	case errors.Is(err, fs.ErrPermission):
-		return lk.problem(fmt.Errorf("%w: let it belong to the user whom this process runs as, with mode 0600", bare(err)))
-	case errors.Is(err, syscall.EROFS):
-		return lk.problem(fmt.Errorf("%w: locks need a directory that can be written to", bare(err)))
+	if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case lk.store.dir.moved():
+			return fmt.Errorf("%s: %w", lk.store.dir.path, errMoved)
+		case !create:
+			return errNoFile
+		}
 	}
-	return lk.problem(err)
+	return lk.problem(advise(err))
+}
+
+// advise adds to an error what to do about it.
+func advise(err error) error {
+	for _, known := range []struct {
+		err    error
+		advice string
+	}{
+		{syscall.ELOOP, "it is a symbolic link, and we make none: remove it"},
+		{syscall.EMFILE, "raise the limit of this process (ulimit -n)"},
+		{syscall.ENOSPC, "make room on the disk; what is held can still be released"},
+		{fs.ErrPermission, "let it belong to the user whom this process runs as, with mode 0600"},
+		{syscall.EROFS, "locks need a directory that can be written to"},
+		{errDamaged, "it is left alone: if no process of ours uses it, remove it"},
+	} {
+		if errors.Is(err, known.err) {
+			return fmt.Errorf("%w: %s", bare(err), known.advice)
+		}
+	}
+	return bare(err)
 }

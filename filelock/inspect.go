@@ -1,6 +1,7 @@
 package filelock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ func (st *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*d
 	return st.describe(s)
 }
 
-// List shows everything whose name begins with prefix; see driver.Inspector.
+// List shows everything whose name begins with prefix; see driver.Inspector. Should there be files that cannot be read, it shows
+// the others first, and then the first error.
 func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info, error] {
 	return func(yield func(*driver.Info, error) bool) {
 		if err := st.begin(ctx); err != nil {
@@ -52,18 +54,27 @@ func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info
 			yield(nil, err)
 			return
 		}
+		var problem error
 		for _, key := range keys {
 			name, readable := encoding.Decode(key[len(lockPrefix):])
 			if readable && !strings.HasPrefix(name, prefix) {
 				continue
 			}
 			info, err := st.show(ctx, key)
-			if err == nil && (!strings.HasPrefix(info.Name, prefix) || len(info.Holders)+len(info.Waiters) == 0) {
-				continue
-			}
-			if !yield(info, err) || err != nil {
+			switch {
+			case err != nil && ctx.Err() != nil:
+				yield(nil, err)
 				return
+			case err != nil:
+				problem = cmp.Or(problem, err)
+			case strings.HasPrefix(info.Name, prefix) && len(info.Holders)+len(info.Waiters) > 0:
+				if !yield(info, nil) {
+					return
+				}
 			}
+		}
+		if problem != nil {
+			yield(nil, problem)
 		}
 	}
 }
@@ -129,7 +140,7 @@ func (st *Store) readState(ctx context.Context, key string) (*state, error) {
 		return nil, errNoFile
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, bare(err))
+		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -149,11 +160,11 @@ func (st *Store) readState(ctx context.Context, key string) (*state, error) {
 	case errors.Is(err, errBlank):
 		return nil, errNoFile
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
 	s, err := decodeState(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
 	return s, nil
 }

@@ -32,6 +32,8 @@ type lock struct {
 	poked    bool                // somebody wants it to be looked at
 	looking  bool                // a goroutine does
 	tick     bool                // its waiters are to be told how things stand, whether that is new or not
+	told     driver.Instant      // when that was last done
+	holders  []driver.Holder     // as last seen
 	watching watch
 	alarm    func() bool // stops the alarm for the end of a minimum hold
 	alarmAt  stamp
@@ -114,9 +116,9 @@ type attempt struct {
 	told     bool // lost was called
 	returned bool // a grant was returned to a caller
 
-	away     driver.Instant // when it ends, because its last caller left; Never: somebody is there
-	unalarm  func() bool
-	progress driver.Progress
+	away    driver.Instant // when it ends, because its last caller left; Never: somebody is there
+	unalarm func() bool
+	place   int // in the queue, as last seen
 }
 
 // A call is one call of Acquire that waits.
@@ -146,6 +148,11 @@ func (a *attempt) gone(err error) {
 	if a.unalarm != nil {
 		a.unalarm()
 	}
+}
+
+// progress is how things stand for a. The mutex is held.
+func (a *attempt) progress() driver.Progress {
+	return driver.Progress{Place: a.place, Holders: a.lock.holders}
 }
 
 // grant describes a's hold. The mutex is held.

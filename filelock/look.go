@@ -208,19 +208,13 @@ func (lk *lock) failWaiters(answer error) {
 	}
 	defer lk.exit()
 	st.mu.Lock()
-	wanted := claimNone
 	for _, a := range lk.attempts {
-		switch a.phase {
-		case waiting:
+		if a.phase == waiting {
 			a.gone(answer)
-		case holding:
-			wanted = claimHold
 		}
 	}
 	st.mu.Unlock()
-	if rank(wanted) < rank(lk.claim) {
-		lk.setClaim(wanted)
-	}
+	lk.fitClaim()
 }
 
 // anyWaits reports whether an attempt of this client waits. The mutex is held.

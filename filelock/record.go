@@ -108,7 +108,7 @@ func (r *record) read() error {
 		return fmt.Errorf("%w: it has no tokens", errDamaged)
 	}
 	r.next = r.ceiling
-	if text, err := r.count.read(true); err == nil { // else all below the ceiling are given up: that is always right
+	if text, err := r.count.read(false); err == nil && !r.count.torn { // else all below the ceiling are given up: that is always right
 		boot, next, _ := strings.Cut(string(text), " ")
 		if n, err := strconv.ParseUint(next, 10, 63); err == nil && undash(boot) == r.boot && r.boot != "" {
 			r.next = min(n, r.ceiling)

@@ -87,26 +87,13 @@ func (st *Store) releaseRemoved(ctx context.Context, a *attempt) error {
 	st.mu.Lock()
 	was := a.phase
 	a.gone(driver.ErrGone)
-	wanted := claimNone
-	for _, other := range lk.attempts {
-		switch other.phase {
-		case holding:
-			wanted = claimHold
-		case waiting:
-			wanted = max2(wanted, claimWait)
-		}
-	}
 	st.mu.Unlock()
-	if rank(wanted) < rank(lk.claim) {
-		lk.setClaim(wanted)
-	}
+	lk.fitClaim()
 	others, err := st.claimants(lk.sum)
 	for _, c := range others {
 		st.ring(c.id, lk.sum)
 	}
-	if wanted == claimWait {
-		st.poke(lk)
-	}
+	st.poke(lk) // others of this client may wait in the removed file
 	if was != holding && was != waiting {
 		return driver.ErrGone
 	}

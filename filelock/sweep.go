@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,6 +29,7 @@ func (st *Store) count() (c census, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
+		case !e.IsDir(): // not ours
 		case strings.HasPrefix(name, halfMade):
 			c.dead = append(c.dead, name)
 		case isID(name):
@@ -69,7 +70,7 @@ func (st *Store) sweep(ctx context.Context, dead []string) {
 	if err != nil {
 		return
 	}
-	clean := true
+	var skipped []string
 	for _, key := range keys {
 		waiting, cancel := context.WithTimeout(ctx, sweepWait)
 		err := st.stray(key).change(waiting, tidying, func(t *tx) error {
@@ -83,15 +84,27 @@ func (st *Store) sweep(ctx context.Context, dead []string) {
 			return nil
 		})
 		cancel()
-		if err != nil && !errors.Is(err, errNoFile) && !errors.Is(err, errDamaged) {
-			clean = false
+		if err != nil && !errors.Is(err, errNoFile) {
+			skipped = append(skipped, key)
 		}
 	}
 	for _, id := range dead {
-		if clean {
+		if !st.claimsAny(id, skipped) {
 			st.dir.disappear(id)
 		}
 	}
+}
+
+// claimsAny reports whether a client may have entries in one of those locks.
+func (st *Store) claimsAny(id string, keys []string) bool {
+	if len(keys) == 0 {
+		return false
+	}
+	text, err := readClaims(st.dir.clientPath(id, claimsName))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return findClaim(text, sumOf(key)) != claimNone })
 }
 
 // stray is a lock of which only the file is known.
@@ -201,24 +214,18 @@ func removeFile(path string) error {
 	return nil
 }
 
-// checkUnused refuses a directory whose record is empty but that has something else in it than we would have made.
+// checkUnused refuses a directory whose record is empty but that has something else in it: the record is written completely before
+// anything else is made.
 func (d *directory) checkUnused() error {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return refused(d.path, bare(err))
 	}
 	for _, e := range entries {
-		switch e.Name() {
-		case recordName:
-			continue
-		case locksName, clientsName:
-			inside, err := os.ReadDir(filepath.Join(d.path, e.Name()))
-			if err == nil && len(inside) == 0 {
-				continue
-			}
+		if e.Name() != recordName {
+			return refused(d.path, fmt.Errorf("its record is empty, but there is %q, so tokens that were given before would be given again:"+
+				" put the record back, or empty the directory when nobody uses it", e.Name()))
 		}
-		return refused(d.path, fmt.Errorf("its record is empty, but %q is not, so tokens that were given before would be given again:"+
-			" put the record back, or empty the directory when nobody uses it", e.Name()))
 	}
 	return nil
 }

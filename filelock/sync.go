@@ -1,102 +1,120 @@
 package filelock
 
 import (
+	"time"
+
 	"holdfast.dev/driver"
 )
 
 // sync finds out what the state, as it is about to be written, means for this client's own attempts: that is told once it is
 // written. It returns the claim that they need, and whether one of them holds now that did not before.
+//
+// A state that was read before, and that nobody else has changed since, has nothing to tell of those who wait: that is known. So a
+// client with thousands of them does not go through them all at each change.
 func (t *tx) sync() (wanted byte, grants bool) {
 	lk, st := t.lk, t.lk.store
-	own := t.own()
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for hash, e := range own {
-		if lk.attempts[hash] == nil { // whoever asked for it is no more: an error came in between
-			t.state.leave(e, false, t.at.now)
-			t.dirty = true
-			delete(own, hash)
-		}
+	if !t.cached {
+		t.compare()
 	}
-	holders := t.state.describe(t.at.now)
-	for hash, a := range lk.attempts {
-		e := own[hash]
-		switch {
-		case e == nil:
-			t.missing(a)
-		case e.phase == waiting:
-			wanted = max2(wanted, claimWait)
-			t.waits(a, e, holders)
-		case e.phase == holding:
+	for _, e := range t.state.holders {
+		if a := lk.attempts[e.attempt]; a != nil && e.client == st.id {
 			wanted = claimHold
 			grants = t.holds(a, e) || grants
-		case e.phase == ghost:
+		}
+	}
+	for i := 0; i < len(t.state.ghosts); { // freed takes them out
+		e := t.state.ghosts[i]
+		if a := lk.attempts[e.attempt]; a != nil && e.client == st.id {
 			t.freed(a, e)
+		} else {
+			i++
 		}
 	}
-	for i, e := range t.state.queue {
-		if a := lk.attempts[e.attempt]; e.client == st.id && a != nil {
-			a.place(i + 1)
-		}
+	if wanted == claimNone && t.waitsHere() {
+		wanted = claimWait
 	}
-	lk.tick = false
+	t.inform()
 	return wanted, grants
 }
 
-func max2(a, b byte) byte {
-	if rank(a) > rank(b) {
-		return a
-	}
-	return b
-}
-
-// own returns the entries of this client by attempt.
-func (t *tx) own() map[string]*entry {
-	own := make(map[string]*entry)
+// compare finds what differs between the file and what this client knows: entries of attempts that are no more, because of an error
+// in between, and attempts without entries, because somebody has removed or replaced the file.
+func (t *tx) compare() {
+	own := make(map[string]bool)
 	for _, list := range [][]*entry{t.state.holders, t.state.queue, t.state.ghosts} {
-		for _, e := range list {
-			if e.client == t.lk.store.id {
-				own[e.attempt] = e
+		for _, e := range append([]*entry(nil), list...) {
+			switch {
+			case e.client != t.lk.store.id:
+			case t.lk.attempts[e.attempt] == nil:
+				t.state.leave(e, false, t.at.now)
+				t.dirty = true
+			default:
+				own[e.attempt] = true
 			}
 		}
 	}
-	return own
-}
-
-// missing: a is not in the file. It was not asked for yet, or somebody has removed or replaced the file by hand.
-func (t *tx) missing(a *attempt) {
-	switch a.phase {
-	case waiting:
-		t.news = append(t.news, func() { a.gone(driver.ErrGone) })
-	case holding:
-		t.news = append(t.news, func() { a.gone(driver.ErrGone) })
-		t.lose(a, driver.ErrGone)
+	for hash, a := range t.lk.attempts {
+		if !own[hash] && (a.phase == waiting || a.phase == holding) {
+			t.forget(a)
+			t.lose(a, driver.ErrGone)
+		}
 	}
 }
 
-// waits: a waits. Its callers are told if something is new.
-func (t *tx) waits(a *attempt, e *entry, holders []driver.Holder) {
-	tick := t.lk.tick
-	t.news = append(t.news, func() {
-		if a.phase == ghost {
-			return
+// waitsHere reports whether an attempt of this client waits, as the state says.
+func (t *tx) waitsHere() bool {
+	for _, e := range t.state.queue {
+		if e.client == t.lk.store.id {
+			return true
 		}
-		fresh := len(holders) != len(a.progress.Holders) || len(holders) > 0 && holders[0].Token != a.progress.Holders[0].Token
-		a.phase = waiting
-		a.asked = max(a.asked, t.asked)
-		a.progress.Holders = holders
-		if fresh || tick {
+	}
+	return false
+}
+
+// tellEvery is how often waiters are told that something is new, at most.
+const tellEvery = time.Second
+
+// inform notes how things stand, and makes the callers that wait tell theirs: when something is new, but not at each of many
+// hand-overs, and from time to time.
+func (t *tx) inform() {
+	lk := t.lk
+	now := lk.store.Clock().Now()
+	fresh := !sameHolders(lk.holders, t.state.holders) && now.Sub(lk.told) >= tellEvery
+	lk.holders = t.state.describe(t.at.now)
+	if !fresh && !lk.tick {
+		return
+	}
+	lk.tick, lk.told = false, now
+	for i, e := range t.state.queue {
+		if a := lk.attempts[e.attempt]; a != nil && e.client == lk.store.id {
+			a.place, a.asked = i+1, max(a.asked, t.asked)
 			a.tell()
 		}
-	})
+	}
 }
 
-// place notes where a stands in the queue. The mutex is held.
-func (a *attempt) place(place int) {
-	if a.progress.Place != place {
-		a.progress.Place = place
-		a.tell()
+func sameHolders(known []driver.Holder, now []*entry) bool {
+	if len(known) != len(now) {
+		return false
 	}
+	for i, h := range now {
+		if known[i].Token != h.token || known[i].Kept != (h.phase == kept) {
+			return false
+		}
+	}
+	return true
+}
+
+// waits: a is in the queue from now on, at the end.
+func (t *tx) waits(a *attempt) {
+	place := len(t.state.queue)
+	t.news = append(t.news, func() {
+		if a.phase == 0 {
+			a.phase, a.place = waiting, place
+		}
+	})
 }
 
 // tell makes a's callers tell theirs how things stand. The mutex is held.
@@ -142,10 +160,10 @@ func (t *tx) freed(a *attempt, e *entry) {
 	t.lose(a, broken)
 }
 
-// lose calls Lost, once the guard is free, and never a second time.
+// lose calls Lost, once the guard is free, and never a second time; not for somebody who only waited.
 func (t *tx) lose(a *attempt, err error) {
 	lost := a.lost
-	if lost == nil || a.told || a.undone {
+	if lost == nil || a.told || a.undone || a.phase != holding && err == driver.ErrGone {
 		return
 	}
 	t.news = append(t.news, func() { a.told = true })

@@ -103,11 +103,11 @@ func (st *Store) Close() error {
 
 	clean, quiet := true, true
 	for _, lk := range locks {
-		if err := lk.withdraw(ctx); err != nil && err != errNoFile {
-			clean = false
-		}
+		err := lk.withdraw(ctx)
 		if lk.enter(ctx) != nil { // and keeps the turn: nobody works on its file any more
-			quiet = false
+			clean, quiet = false, false
+		} else if err != nil && err != errNoFile && lk.claim != claimNone {
+			clean = false // something of ours may be in there
 		}
 	}
 	st.stopWatching()

@@ -26,6 +26,9 @@ func openURL(ctx context.Context, u *driver.URL) (driver.Store, error) {
 	if runtime.GOOS == "windows" {
 		path = filepath.FromSlash(strings.TrimPrefix(path, "/"))
 	}
+	if strings.ContainsRune(path, 0) {
+		return wrong("", "a path cannot contain a zero byte (%00)")
+	}
 	if !filepath.IsAbs(path) {
 		return wrong("", "it names no directory; write an absolute path, file:///path/to/directory")
 	}
