@@ -44,6 +44,67 @@ var simFaults = []struct {
 	old:   "asked.Add(ttl - driver.Margin(ttl))",
 	new:   "asked.Add(ttl)",
 	finds: "is valid for another",
+}, {
+	name:  "a Multi does not undo the parts that it has when another fails",
+	file:  "multi.go",
+	old:   "all.unlockParts(patience, (*Hold).undo)",
+	new:   "_ = patience",
+	finds: "failed as a whole, but its client still holds",
+}, {
+	name:  "a Multi takes its parts in the order in which they are written",
+	file:  "multi.go",
+	old:   "slices.SortStableFunc(parts, (*part).compare)",
+	new:   "",
+	finds: "was not served as a holder of all after everything healed",
+}, {
+	name:  "a Multi waits for what others take before what the context holds",
+	file:  "multi.go",
+	old:   "!nests && p.compare(have) <= 0",
+	new:   "!nests && p.compare(have) == 0",
+	finds: "that others take before",
+}, {
+	name:  "the loss of a part other than the first does not end a Multi's context",
+	file:  "multi_hold.go",
+	old:   "ctx = p.Context(ctx)",
+	new:   "if p == h.parts[0] {\n\t\t\tctx = p.Context(ctx)\n\t\t}",
+	finds: "but its context lives",
+}, {
+	name:  "a writer nests in a reader",
+	file:  "reentry.go",
+	old:   "if t.mode == Exclusive && outer.Err() == nil {",
+	new:   "if false {",
+	finds: "but a writer is let in",
+}, {
+	name:  "a reader does not nest: inside a writer it waits for itself",
+	file:  "target.go",
+	old:   "outer != nil && t.mode != driver.Permits",
+	new:   "outer != nil && t.mode == driver.Exclusive",
+	finds: "but re-entering it had to wait",
+}, {
+	name: "Run resigns before its function has returned",
+	file: "election.go",
+	old:  "err := f(ctx)",
+	new: `answer := make(chan error, 1)
+			go func() { answer <- f(ctx) }()
+			var err error
+			select {
+			case err = <-answer:
+			case <-ctx.Done():
+				err = ctx.Err()
+			}`,
+	finds: "before its function returned",
+}, {
+	name:  "Run does not campaign again after a loss",
+	file:  "election.go",
+	old:   "if done || !errors.Is(err, ErrLost) || ctx.Err() != nil {",
+	new:   "if done || err != nil {",
+	finds: "Run did not campaign again after a loss",
+}, {
+	name:  "the end of a shared lease reaches only one of its holds",
+	file:  "renew.go",
+	old:   "range slices.Clone(k.tenures) {",
+	new:   "range slices.Clone(k.tenures[:min(1, len(k.tenures))]) {",
+	finds: "its server has said that it is gone, but its context lives",
 }}
 
 // TestSimulationFindsFaults is the test of the simulation.
@@ -61,7 +122,7 @@ func TestSimulationFindsFaults(t *testing.T) {
 				t.Fatalf("%s contains %q %d times, not once: adapt the fault to the code", fault.file, fault.old, n)
 			}
 			output, err := exec.Command("go", "test", "-overlay", overlay(t, fault.file, strings.Replace(string(source), fault.old, fault.new, 1)),
-				"-run", "^TestSimulation$", "-sim.seeds=10000", ".").CombinedOutput()
+				"-run", "^TestSimulation$", "-timeout=5m", "-sim.seeds=10000", ".").CombinedOutput()
 			switch text := string(output); {
 			case err == nil:
 				t.Errorf("the simulation did not find it:\n%s", text)

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -35,19 +36,17 @@ func TestSimulation(t *testing.T) {
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
 			t.Parallel()
-			var grants, losses, refusals int
+			var count simCount
 			for seed := 1 + shard; seed <= seeds; seed += shards {
 				w := simulateWorld(t, seed, nil)
 				if len(w.violations) > 0 {
 					tell(t, seed, w.violations)
 					return
 				}
-				grants += w.count.grants
-				losses += w.count.losses
-				refusals += w.count.refusals
+				count.add(w)
 			}
-			t.Logf("%d grants, %d of them lost, %d attempts given up", grants, losses, refusals)
-			if seeds >= 500 && (grants == 0 || losses == 0 || refusals == 0) {
+			t.Logf("%+v", count)
+			if seeds >= 500 && count.lacks() {
 				t.Error("nothing happened: the simulation does not simulate")
 			}
 		})
@@ -59,7 +58,12 @@ func tell(t *testing.T, seed uint64, bad []string) {
 	t.Errorf("seed %d: %q\nrun it again: go test -run '^TestSimulation$' -sim.seed=%d .", seed, bad, seed)
 	for try := range 5 {
 		var story []string
-		again := simulate(t, seed, func(format string, args ...any) { story = append(story, fmt.Sprintf(format, args...)) })
+		var mu sync.Mutex
+		again := simulate(t, seed, func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			story = append(story, fmt.Sprintf(format, args...))
+		})
 		if len(again) > 0 {
 			for _, line := range story {
 				t.Log(line)
@@ -80,4 +84,23 @@ func simulateWorld(t *testing.T, seed uint64, trace func(string, ...any)) (w *wo
 		w.run()
 	})
 	return w
+}
+
+// add counts what happened in a world.
+func (c *simCount) add(w *world) {
+	c.grants += w.count.grants
+	c.losses += w.count.losses
+	c.refusals += w.count.refusals
+	c.readers += w.count.readers
+	c.permits += w.count.permits
+	c.multis += w.count.multis
+	c.terms += w.count.terms
+	if w.session > 0 {
+		c.sessions++
+	}
+}
+
+// lacks reports whether something never happened.
+func (c *simCount) lacks() bool {
+	return min(c.grants, c.losses, c.refusals, c.readers, c.permits, c.multis, c.terms, c.sessions) == 0
 }

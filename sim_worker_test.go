@@ -3,15 +3,19 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // A simWorker locks and unlocks, in all the ways that a program might.
 type simWorker struct {
 	w      *world
-	c      *simClient
-	label  string
+	m      *simMachine
+	name   string
+	label  string // of the attempt that it is at: a new one each time
+	turns  int
 	random *rand.Rand
 }
 
@@ -20,40 +24,103 @@ func (s *simWorker) upTo(d time.Duration) time.Duration {
 }
 func (s *simWorker) chance(n int) bool { return s.random.IntN(n) == 0 }
 
+func (s *simWorker) lock() simKey { return s.w.locks[s.random.IntN(len(s.w.locks))] }
+
+func (s *simWorker) client(k simKey) *simClient { return s.m.clients[k.server] }
+
+// anew gives the next attempt a label of its own.
+func (s *simWorker) anew() {
+	s.turns++
+	s.label = fmt.Sprintf("%s.%d", s.name, s.turns)
+}
+
 func (s *simWorker) run() {
-	for !s.w.isHealed() && !s.c.net.isDead() {
+	for !s.w.isHealed() && !s.m.isDead() {
 		time.Sleep(s.upTo(s.w.ttl / 2))
-		s.c.net.awake()
+		s.m.awake()
 		s.turn()
 	}
-	if !s.c.net.isDead() {
+	if !s.m.isDead() {
 		s.lastTurn()
 	}
 }
 
-// turn is one attempt, with what follows.
+// turn is one of all the things that workers of this world do.
 func (s *simWorker) turn() {
-	w := s.w
-	m := s.c.Mutex(w.locks[s.random.IntN(len(w.locks))], s.options()...)
-	ctx, cancel := context.WithTimeout(w.ctx, s.upTo(4*w.ttl))
-	defer cancel()
-	lock := m.Lock
-	if s.chance(4) {
-		lock = m.TryLock
-	}
-	hold, err := lock(ctx)
-	if err != nil {
-		w.log("%s: not granted %s: %v", s.label, m.Name(), err)
-		w.mu.Lock()
-		w.count.refusals++
-		w.mu.Unlock()
-		if !explained(err) {
-			w.violation("%s: an error that nobody can explain: %v", s.label, err)
+	turns := []func(){s.turnMutex}
+	for _, t := range []struct {
+		used bool
+		turn []func()
+	}{
+		{s.w.uses.readers, []func(){s.turnReader, s.turnWriter}},
+		{s.w.uses.permits, []func(){s.turnPermits}},
+		{s.w.uses.multis, []func(){s.turnMulti, s.turnChain}},
+		{s.w.uses.elections, []func(){s.turnLead}},
+	} {
+		if t.used {
+			turns = append(turns, t.turn...)
 		}
-		w.forgotten(s.label)
+	}
+	s.anew()
+	turns[s.random.IntN(len(turns))]()
+}
+
+func (s *simWorker) turnMutex() {
+	k := s.lock()
+	s.take("holder", s.client(k).Mutex(k.name, s.options()...), context.Background(), s.nestMutex)
+}
+
+// take is one attempt at something, with what follows. ctx carries what is held already.
+func (s *simWorker) take(as string, l Locker, ctx context.Context, nest func(context.Context, *Hold)) {
+	hold, err := s.try(l, ctx)
+	if err != nil {
+		s.refused(err)
+		s.forgotten()
 		return
 	}
-	s.work(hold, w.granted(s.c, s.label, hold))
+	ctx = hold.Context(ctx)
+	s.w.granted(s, as, hold, ctx)
+	s.work(hold, ctx, nest)
+}
+
+// try locks for a while.
+func (s *simWorker) try(l Locker, ctx context.Context) (*Hold, error) {
+	wait, cancel := context.WithTimeout(ctx, s.upTo(4*s.w.ttl))
+	defer cancel()
+	if s.chance(4) {
+		return l.TryLock(wait)
+	}
+	return l.Lock(wait)
+}
+
+func (s *simWorker) refused(err error) {
+	s.w.log("%s: not granted: %v", s.label, err)
+	s.w.tally(func(c *simCount) { c.refusals++ })
+	if !explained(err) {
+		s.w.violation("%s: an error that nobody can explain: %v", s.label, err)
+	}
+}
+
+// forgotten checks that an attempt that has ended left nothing behind: not in its clients and, where nothing goes wrong, not in a
+// server.
+func (s *simWorker) forgotten() {
+	s.held("gave up")
+	if s.w.calm() && slices.Contains(s.w.labels(), owner+" "+s.label) {
+		s.w.violation("%s gave up, but still waits or holds", s.label)
+	}
+}
+
+// held checks that no client still holds something for this attempt.
+func (s *simWorker) held(after string) {
+	for _, c := range s.m.clients {
+		c.mu.Lock()
+		for t := range c.tenures {
+			if t.req.Label == owner+" "+s.label {
+				s.w.violation("%s %s, but its client still holds %s", s.label, after, t.req.Name)
+			}
+		}
+		c.mu.Unlock()
+	}
 }
 
 func (s *simWorker) options() []Option {
@@ -68,58 +135,81 @@ func (s *simWorker) options() []Option {
 	case 1:
 		opts = append(opts, MaxHold(ttl/3+1+s.upTo(ttl)))
 	case 2:
-		opts = append(opts, MinHold(1+s.upTo(ttl/2)))
+		if s.w.session == 0 {
+			opts = append(opts, MinHold(1+s.upTo(ttl/2)))
+		}
 	}
 	return opts
 }
 
 // work holds for a while, does things to the hold, and gives it back.
-func (s *simWorker) work(hold *Hold, ctx context.Context) {
+func (s *simWorker) work(hold *Hold, ctx context.Context, nest func(context.Context, *Hold)) {
 	w := s.w
 	for range s.random.IntN(4) {
-		s.c.net.awake()
+		s.m.awake()
 		short, cancel := context.WithTimeout(w.ctx, s.upTo(w.ttl))
 		switch s.random.IntN(5) {
 		case 0:
-			s.nested(ctx, hold)
+			nest(ctx, hold)
 		case 1:
 			err := hold.Extend(short, 1+s.upTo(2*w.ttl))
-			w.log("%s: extend token %d: %v", s.label, hold.Token(), err)
+			w.log("%s: extend: %v", s.label, err)
 		case 2:
 			err := hold.Check(short)
-			w.log("%s: check token %d: %v", s.label, hold.Token(), err)
+			w.log("%s: check: %v", s.label, err)
 		default:
-			select {
-			case <-time.After(s.upTo(w.ttl)):
-			case <-ctx.Done():
-				w.log("%s: token %d: context ended: %v", s.label, hold.Token(), context.Cause(ctx))
-			}
+			s.rest(ctx, s.upTo(w.ttl))
 		}
 		cancel()
 	}
-	s.c.net.awake()
-	w.releasing(hold)
+	s.release(hold, ctx)
+}
+
+// rest waits for d, or until ctx ends.
+func (s *simWorker) rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		s.w.log("%s: context ended: %v", s.label, context.Cause(ctx))
+	}
+}
+
+func (s *simWorker) release(hold *Hold, ctx context.Context) {
+	s.m.awake()
+	s.w.releasing(hold)
 	err := hold.Unlock()
-	w.log("%s: unlock token %d: %v", s.label, hold.Token(), err)
+	s.w.log("%s: unlock %v: %v", s.label, hold, err)
 	if errors.Is(err, ErrLost) {
-		w.mu.Lock()
-		w.count.losses++
-		w.mu.Unlock()
+		s.w.tally(func(c *simCount) { c.losses++ })
 		if ctx.Err() == nil {
-			w.violation("%s: token %d was lost, but its context lives", s.label, hold.Token())
+			s.w.violation("%s: %v was lost, but its context lives", s.label, hold)
 		}
 	}
 }
 
-// nested re-enters the lock, or, once the hold is lost, must not.
-func (s *simWorker) nested(ctx context.Context, hold *Hold) {
-	wait, cancel := context.WithTimeout(ctx, s.upTo(s.w.ttl))
+// nestMutex re-enters the lock, or, once the hold is lost, must not.
+func (s *simWorker) nestMutex(ctx context.Context, hold *Hold) {
+	s.reenter(ctx, hold, &Mutex{s.again(hold, Exclusive)})
+}
+
+// again is the lock of hold, to be taken once more.
+func (s *simWorker) again(hold *Hold, mode Mode) target {
+	return hold.t.c.target(hold.Name(), mode, []Option{TTL(s.w.ttl), Label(s.label)})
+}
+
+// reenter takes a lock that hold, which ctx belongs to, must let in at once, for as long as it is good.
+func (s *simWorker) reenter(ctx context.Context, hold *Hold, l Locker) {
+	wait, cancel := context.WithTimeout(ctx, 1+s.upTo(s.w.ttl))
 	defer cancel()
-	inner, err := s.c.Mutex(hold.Name(), TTL(s.w.ttl), Label(s.label)).Lock(wait)
-	if err != nil {
-		if !explained(err) {
-			s.w.violation("%s: nested: an error that nobody can explain: %v", s.label, err)
-		}
+	inner, err := l.Lock(wait)
+	switch {
+	case err != nil && hold.Err() == nil && ctx.Err() == nil:
+		s.w.violation("%s: %v is good, but re-entering it had to wait: %v", s.label, hold, err)
+		return
+	case err != nil && !explained(err):
+		s.w.violation("%s: nested: an error that nobody can explain: %v", s.label, err)
+		return
+	case err != nil:
 		return
 	}
 	if inner.Token() != hold.Token() {
@@ -132,19 +222,44 @@ func (s *simWorker) nested(ctx context.Context, hold *Hold) {
 // lastTurn is after everything has healed: everybody must be served.
 func (s *simWorker) lastTurn() {
 	w := s.w
-	for _, name := range w.locks {
-		ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second+40*w.ttl)
-		hold, err := s.c.Mutex(name, TTL(w.ttl), Label(s.label)).Lock(ctx)
-		cancel()
-		if err != nil {
-			w.violation("%s was not served after everything healed: %v", s.label, err)
-			continue
-		}
-		w.granted(s.c, s.label, hold)
-		time.Sleep(s.upTo(w.ttl / 10))
-		w.releasing(hold)
-		if err := hold.Unlock(); err != nil {
-			w.violation("%s: unlock after everything healed: %v", s.label, err)
-		}
+	if w.session > 0 {
+		time.Sleep(2 * w.ttl) // until no session has a renewal on its way that the network lost before it healed
+	}
+	for _, k := range w.locks {
+		s.served("holder", s.client(k).Mutex(k.name, s.plain()...))
+	}
+	if w.uses.readers {
+		k := s.lock()
+		s.served("reader", s.client(k).RWMutex(k.name, s.plain()...).Reader())
+	}
+	if w.uses.permits {
+		k := s.lock()
+		s.served("permit holder", s.client(k).Semaphore(k.name, w.limit, s.plain()...).Permits(1+s.random.IntN(w.limit)))
+	}
+	if w.uses.multis {
+		s.served("holder of all", s.all())
+	}
+}
+
+func (s *simWorker) plain() []Option {
+	s.anew()
+	return []Option{TTL(s.w.ttl), Label(s.label)}
+}
+
+// served takes something that must be had, and gives it back.
+func (s *simWorker) served(as string, l Locker) {
+	w := s.w
+	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second+40*w.ttl)
+	hold, err := l.Lock(ctx)
+	cancel()
+	if err != nil {
+		w.violation("%s was not served as a %s after everything healed: %v", s.label, as, err)
+		return
+	}
+	w.granted(s, as, hold, hold.Context(context.Background()))
+	time.Sleep(s.upTo(w.ttl / 10))
+	w.releasing(hold)
+	if err := hold.Unlock(); err != nil {
+		w.violation("%s: unlock after everything healed: %v", s.label, err)
 	}
 }

@@ -2,29 +2,28 @@ package holdfast
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
-
-	"holdfast.dev/driver"
 )
 
-// A world is one run of the simulation: a server, some clients with some workers each, one or two locks, a network, and trouble,
-// all of it drawn from the seed. Each seed has its own mixture of faults, some none at all. After a while everything heals, and
-// then everybody must be served.
+// A world is one run of the simulation: one or two servers, some machines with some workers each, some locks, a network, and
+// trouble, all of it drawn from the seed. Each seed has its own mixture of what workers do and of faults, some none at all. After a
+// while everything heals, and then everybody must be served.
 type world struct {
-	seed    uint64
-	trace   func(string, ...any) // nil: nobody reads it
-	begun   time.Time
-	ttl     time.Duration
-	longest time.Duration // no hold lives longer without being renewed
-	locks   []string
-	server  *simServer
-	clients []*simClient
-	trouble trouble
+	seed     uint64
+	trace    func(string, ...any) // nil: nobody reads it
+	begun    time.Time
+	ttl      time.Duration
+	session  time.Duration // > 0: all that a client holds on a server lives by one lease of this TTL
+	longest  time.Duration // no hold lives longer without being renewed
+	locks    []simKey      // in the order in which everybody takes them
+	limit    int           // of the semaphores
+	uses     simUses
+	servers  []*simServer
+	machines []*simMachine
+	trouble  trouble
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -32,16 +31,42 @@ type world struct {
 	mu         sync.Mutex
 	bad        faults
 	healed     bool
-	holds      map[*Hold]*simHold
-	newest     map[string]uint64 // token, by lock
+	held       map[simKey][]*simHold
+	tokens     map[simKey]*simTokens
 	violations []string
-	count      struct{ grants, losses, refusals int }
+	count      simCount
 }
 
-// trouble is which faults this seed has.
-type trouble struct {
-	network                                     faults
-	cuts, pauses, forgets, jumps, breaks, kills bool
+// simCount is what happened.
+type simCount struct{ grants, losses, refusals, readers, permits, multis, terms, sessions int }
+
+// simUses is what workers of this world do beside locking mutexes.
+type simUses struct{ readers, permits, multis, elections bool }
+
+// A simKey is a lock or a semaphore of one of the servers.
+type simKey struct {
+	server  int
+	name    string
+	permits bool
+}
+
+func (k simKey) String() string {
+	if k.permits {
+		return fmt.Sprintf("semaphore %s of server %d", k.name, k.server)
+	}
+	return fmt.Sprintf("lock %s of server %d", k.name, k.server)
+}
+
+// A simMachine is a program on a computer: it has a clock, and a client of each server.
+type simMachine struct {
+	w       *world
+	name    string
+	clock   *simClock
+	clients []*simClient
+
+	mu     sync.Mutex
+	paused time.Time // nothing is done before
+	dead   bool      // cut off for good
 }
 
 type simClient struct {
@@ -49,23 +74,18 @@ type simClient struct {
 	net *simStore
 }
 
-type simHold struct {
-	client   *simClient
-	ctx      context.Context
-	released bool // Unlock has begun
-}
-
 func newWorld(seed uint64, trace func(string, ...any)) *world {
 	random := rand.New(rand.NewPCG(seed, 1))
 	w := &world{
 		seed: seed, trace: trace, begun: time.Now(),
 		ttl:   MinTTL + time.Duration(random.Int64N(int64(900*time.Millisecond))),
-		locks: []string{"a", "b"}[:1+random.IntN(2)],
-		holds: make(map[*Hold]*simHold), newest: make(map[string]uint64),
+		limit: 2 + random.IntN(3),
+		held:  make(map[simKey][]*simHold), tokens: make(map[simKey]*simTokens),
 	}
 	w.longest = 4 * w.ttl
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	some := func() bool { return random.IntN(3) == 0 }
+	w.uses = simUses{readers: some(), permits: some(), multis: some(), elections: some()}
 	w.trouble = trouble{cuts: some(), pauses: some(), forgets: some(), jumps: some(), breaks: some(), kills: some()}
 	if !some() {
 		w.trouble.network.delay = time.Duration(random.Int64N(int64(w.ttl)))
@@ -77,25 +97,81 @@ func newWorld(seed uint64, trace func(string, ...any)) *world {
 		w.trouble.network.dup = random.Float64() * 0.3
 	}
 	w.bad = w.trouble.network
-	w.server = newSimServer(w)
-	for i := range 2 + random.IntN(3) {
-		w.clients = append(w.clients, w.newClient(i, rand.New(rand.NewPCG(seed, uint64(100+i)))))
+	if random.IntN(4) == 0 {
+		w.session = w.ttl/2 + time.Duration(random.Int64N(int64(w.ttl)))
 	}
+	w.populate(random)
 	return w
 }
 
-func (w *world) newClient(i int, random *rand.Rand) *simClient {
-	n := &simStore{w: w, name: fmt.Sprint(i), random: random}
-	n.clock = newSimClock(0.996+random.Float64()*0.008, n.awake)
-	c := &simClient{Client: New(n), net: n}
-	jitter := rand.New(rand.NewPCG(w.seed, uint64(200+i)))
-	var mu sync.Mutex
-	c.random = func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return jitter.Float64()
+// populate makes the servers with their locks, and the machines with their clients.
+func (w *world) populate(random *rand.Rand) {
+	servers, names := 1, 1+random.IntN(2)
+	if w.uses.multis {
+		if servers = 1 + random.IntN(2); servers == 1 {
+			names = 2
+		}
 	}
-	return c
+	for i := range servers {
+		w.servers = append(w.servers, newSimServer(w, i))
+		for _, name := range []string{"a", "b"}[:names] {
+			w.locks = append(w.locks, simKey{server: i, name: name})
+		}
+	}
+	for i := range 2 + random.IntN(3) {
+		w.machines = append(w.machines, w.newMachine(i))
+	}
+}
+
+func (w *world) newMachine(i int) *simMachine {
+	m := &simMachine{w: w, name: fmt.Sprint(i)}
+	m.clock = newSimClock(0.996+rand.New(rand.NewPCG(w.seed, uint64(100+i))).Float64()*0.008, m.awake)
+	for j, server := range w.servers {
+		n := &simStore{w: w, machine: m, server: server, random: rand.New(rand.NewPCG(w.seed, uint64(110+10*i+j)))}
+		c := &simClient{Client: New(n), net: n}
+		jitter := rand.New(rand.NewPCG(w.seed, uint64(200+10*i+j)))
+		var mu sync.Mutex
+		c.random = func() float64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return jitter.Float64()
+		}
+		m.clients = append(m.clients, c)
+	}
+	return m
+}
+
+func (m *simMachine) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+func (m *simMachine) isPaused() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Until(m.paused) > 0
+}
+
+// sleeps reports whether the machine is paused, or has been so a moment ago: much happens at once when it wakes, in any order.
+func (m *simMachine) sleeps() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(m.paused) < time.Millisecond
+}
+
+// awake returns once the machine is not paused.
+func (m *simMachine) awake() {
+	for m.isPaused() {
+		m.mu.Lock()
+		left := time.Until(m.paused)
+		m.mu.Unlock()
+		select {
+		case <-m.w.ctx.Done():
+			return
+		case <-time.After(left):
+		}
+	}
 }
 
 func (w *world) log(format string, args ...any) {
@@ -104,226 +180,54 @@ func (w *world) log(format string, args ...any) {
 	}
 }
 
-func (w *world) faults() faults {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.bad
-}
-
-// calm reports whether nothing goes wrong in this world but some delay: whoever gives up then waits until all is cleaned up.
-func (w *world) calm() bool {
-	delay := w.trouble.network.delay
-	return w.trouble == trouble{network: faults{delay: delay}} && delay < undoWait/5
-}
-
 func (w *world) violation(format string, args ...any) {
-	w.log("VIOLATION: "+format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.violations = append(w.violations, fmt.Sprintf("after %v: ", time.Since(w.begun))+fmt.Sprintf(format, args...))
+	w.report(format, args...)
 }
 
-// run lets the world happen, and returns what went wrong.
-func (w *world) run() []string {
-	w.log("ttl %v, locks %d, clients %d, trouble %+v", w.ttl, len(w.locks), len(w.clients), w.trouble)
+// report is violation under w.mu.
+func (w *world) report(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.log("VIOLATION: %s", text)
+	w.violations = append(w.violations, fmt.Sprintf("after %v: %s", time.Since(w.begun), text))
+}
+
+func (w *world) tally(count func(*simCount)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	count(&w.count)
+}
+
+// run lets the world happen.
+func (w *world) run() {
+	w.log("ttl %v, session %v, servers %d, locks %v, machines %d, used beside mutexes %+v, trouble %+v",
+		w.ttl, w.session, len(w.servers), w.locks, len(w.machines), w.uses, w.trouble)
 	var workers sync.WaitGroup
 	random := rand.New(rand.NewPCG(w.seed, 2))
-	for i, c := range w.clients {
+	for i, m := range w.machines {
 		for j := range 1 + random.IntN(3) {
 			worker := &simWorker{
-				w: w, c: c, label: fmt.Sprintf("worker-%d-%d", i, j),
+				w: w, m: m, name: fmt.Sprintf("worker-%d-%d", i, j),
 				random: rand.New(rand.NewPCG(w.seed, uint64(1000+10*i+j))),
 			}
 			workers.Go(worker.run)
 		}
 	}
 	workers.Go(func() { w.disturb(rand.New(rand.NewPCG(w.seed, 3))) })
+	workers.Go(func() { w.audit(rand.New(rand.NewPCG(w.seed, 4))) })
 	workers.Wait()
-	for _, c := range w.clients {
-		if err := c.Close(); err != nil && !c.net.isDead() {
-			w.violation("closing a healthy client: %v", err)
+	for _, m := range w.machines {
+		for _, c := range m.clients {
+			if err := c.Close(); err != nil && !m.isDead() {
+				w.violation("closing a healthy client: %v", err)
+			}
+			w.checkEmpty(c)
 		}
-		w.checkEmpty(c)
 	}
 	time.Sleep(w.longest + w.ttl)
-	if left := w.server.labels(); len(left) > 0 {
-		w.violation("left behind in the store: %q", left)
+	if left := w.labels(); len(left) > 0 {
+		w.violation("left behind in a store: %q", left)
 	}
 	w.stop()
-	return w.violations
 }
-
-// disturb makes trouble for a while, and then heals everything.
-func (w *world) disturb(random *rand.Rand) {
-	for range 12 {
-		time.Sleep(time.Duration(random.Int64N(int64(2 * w.ttl))))
-		c := w.clients[random.IntN(len(w.clients))]
-		d := time.Duration(random.Int64N(int64(2 * w.ttl)))
-		switch t := w.trouble; random.IntN(6) {
-		case 0:
-			if t.cuts {
-				w.cut(c, d)
-			}
-		case 1:
-			if t.pauses {
-				w.pause(c, d)
-			}
-		case 2:
-			if t.forgets {
-				w.log("the store forgets everything")
-				w.server.forget()
-			}
-		case 3:
-			if t.jumps && random.IntN(2) == 0 {
-				w.log("client %s: clock jumps %v ahead", c.net.name, d)
-				c.net.clock.jump(d)
-			} else if t.jumps {
-				w.log("server: clock jumps %v back", d/4)
-				w.server.clock.jump(-d / 4)
-			}
-		case 4:
-			if t.breaks {
-				w.breakOne()
-			}
-		case 5:
-			if t.kills && random.IntN(4) == 0 && c != w.clients[0] {
-				w.log("client %s is cut off for good", c.net.name)
-				w.cut(c, -1)
-			}
-		}
-	}
-	w.log("everything heals")
-	w.mu.Lock()
-	w.bad, w.healed = faults{}, true
-	w.mu.Unlock()
-	for _, c := range w.clients {
-		c.net.mu.Lock()
-		c.net.cut = false // a pause ends by itself
-		c.net.mu.Unlock()
-	}
-}
-
-// cut keeps a client from the server for d, for good if d is negative.
-func (w *world) cut(c *simClient, d time.Duration) {
-	w.log("client %s: cut off for %v", c.net.name, d)
-	set := func(cut, dead bool) {
-		c.net.mu.Lock()
-		defer c.net.mu.Unlock()
-		c.net.cut, c.net.dead = cut, c.net.dead || dead
-	}
-	set(true, d < 0)
-	if d >= 0 {
-		time.AfterFunc(d, func() { set(false, false) })
-	}
-}
-
-// pause stops a client, as SIGSTOP would, for d.
-func (w *world) pause(c *simClient, d time.Duration) {
-	w.log("client %s: paused for %v", c.net.name, d)
-	c.net.mu.Lock()
-	defer c.net.mu.Unlock()
-	if until := time.Now().Add(d); until.After(c.net.paused) {
-		c.net.paused = until
-	}
-}
-
-func (w *world) breakOne() {
-	w.mu.Lock()
-	var name string
-	var token uint64
-	for h, s := range w.holds {
-		if !s.released && h.Token() > token {
-			name, token = h.Name(), h.Token()
-		}
-	}
-	w.mu.Unlock()
-	if token > 0 {
-		w.log("lock %s, token %d: broken", name, token)
-		w.server.breakHold(name, token)
-	}
-}
-
-func (w *world) isHealed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.healed
-}
-
-// granted checks, at the only moments at which it can begin to be wrong, that nobody else believes to hold the lock.
-func (w *world) granted(c *simClient, label string, h *Hold) context.Context {
-	ctx := h.Context(context.Background())
-	left := believes(h)
-	w.log("%s: granted %s, token %d, left %v", label, h.Name(), h.Token(), left)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.count.grants++
-	for other, s := range w.holds {
-		if other.Name() != h.Name() || s.released {
-			continue
-		}
-		if theirs := believes(other); theirs > 0 && left > 0 {
-			w.report("%s: token %d is granted while token %d is valid for another %v", h.Name(), h.Token(), other.Token(), theirs)
-		}
-		if s.ctx.Err() == nil && !s.client.net.isPaused() {
-			w.report("%s: token %d is granted before the context of token %d has ended", h.Name(), h.Token(), other.Token())
-		}
-	}
-	if h.Token() <= w.newest[h.Name()] {
-		w.report("%s: token %d is granted after token %d", h.Name(), h.Token(), w.newest[h.Name()])
-	}
-	w.newest[h.Name()] = h.Token()
-	w.holds[h] = &simHold{client: c, ctx: ctx}
-	return ctx
-}
-
-// report is violation under w.mu.
-func (w *world) report(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if w.trace != nil {
-		w.trace("%12v  VIOLATION: %s", time.Since(w.begun), text)
-	}
-	w.violations = append(w.violations, fmt.Sprintf("after %v: %s", time.Since(w.begun), text))
-}
-
-// believes is Left without its side effect of ending what is over.
-func believes(h *Hold) time.Duration {
-	c := h.t.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if h.ended {
-		return 0
-	}
-	return h.t.left(c.clock.Now())
-}
-
-func (w *world) releasing(h *Hold) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.holds[h].released = true
-}
-
-// checkEmpty checks that a closed client keeps nothing.
-func (w *world) checkEmpty(c *simClient) {
-	c.mu.Lock()
-	tenures, keeps, running := len(c.tenures), len(c.keeps), c.running
-	c.mu.Unlock()
-	if tenures+keeps > 0 || (running > 0 && !c.net.isDead()) {
-		w.violation("client %s after Close: %d tenures, %d keeps, %d calls under way", c.net.name, tenures, keeps, running)
-	}
-}
-
-// explained reports whether err is one of those that Lock may give when its context ends or the store is in trouble.
-func explained(err error) bool {
-	var store *StoreError
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrGuarded) || errors.As(err, &store) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
-
-// forgotten checks, where nothing goes wrong, that a Lock that gave up has left nothing in the store.
-func (w *world) forgotten(label string) {
-	if w.calm() && slices.ContainsFunc(w.server.labels(), func(l string) bool { return l == owner+" "+label }) {
-		w.violation("%s gave up, but still waits or holds", label)
-	}
-}
-
-var _ driver.Store = (*simStore)(nil)
