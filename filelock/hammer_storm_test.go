@@ -1,0 +1,271 @@
+//go:build linux
+
+package filelock_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	stormFor  = flag.Duration("storm.for", 3*time.Second, "for how long TestStorm kills and stops processes")
+	stormSeed = flag.Uint64("storm.seed", 0, "of TestStorm and TestKilledInBurst; 0: a new one")
+)
+
+// stormRand prints the seed. The processes themselves are not part of it: the same seed makes the same storm, not the same race.
+func stormRand(t *testing.T) *rand.Rand {
+	seed := *stormSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-storm.seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// pace is the pause between two blows; nothing depends on how long it is.
+func pace(r *rand.Rand, longest time.Duration) { <-time.After(time.Duration(r.Int64N(int64(longest)))) }
+
+// A storm is a crowd of processes that write to one log under one lock, while some are stopped and some are killed.
+type storm struct {
+	t       *testing.T
+	todo    task
+	alive   map[int]*party
+	stopped []int // in the order in which they were
+	killed  map[int]bool
+	next    int
+}
+
+func newStorm(t *testing.T) *storm {
+	s := &storm{t: t, alive: make(map[int]*party), killed: make(map[int]bool)}
+	s.todo = task{Do: "append", Dir: newDir(t), Name: "lock", Log: filepath.Join(t.TempDir(), "log")}
+	if err := os.WriteFile(s.todo.Log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *storm) join(n int) {
+	s.t.Helper()
+	for range n {
+		s.todo.ID = s.next
+		s.alive[s.next] = spawn(s.t, s.todo)
+		s.next++
+	}
+}
+
+// any returns one of the living, always the same for the same random numbers.
+func (s *storm) any(r *rand.Rand) int {
+	for {
+		if id := r.IntN(s.next); s.alive[id] != nil {
+			return id
+		}
+	}
+}
+
+// maxStopped is how many processes are stopped at a time: with more of them the lock would only ever wait for one that is.
+const maxStopped = 3
+
+// blow does something to one of the processes.
+func (s *storm) blow(r *rand.Rand) {
+	s.t.Helper()
+	id := s.any(r)
+	p := s.alive[id]
+	switch what := r.IntN(3); {
+	case what == 0:
+		p.kill()
+		delete(s.alive, id)
+		s.killed[id] = true
+		s.join(1)
+	case len(s.stopped) < maxStopped && !slices.Contains(s.stopped, id):
+		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			s.t.Fatalf("stopping process %d: %v", id, err)
+		}
+		s.stopped = append(s.stopped, id)
+		return
+	case len(s.stopped) > 0: // the one that has stood still for the longest time
+		id = s.stopped[0]
+		s.alive[id].goOn()
+	}
+	s.stopped = slices.DeleteFunc(s.stopped, func(other int) bool { return other == id })
+}
+
+// calm lets everybody finish, and returns how many holds each of the survivors had.
+func (s *storm) calm() map[int]int {
+	s.t.Helper()
+	for _, id := range s.stopped {
+		s.alive[id].goOn()
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	counts := make(map[int]int)
+	for id, p := range s.alive {
+		all.Go(func() {
+			if _, err := p.listenFor("ready", ""); err != nil {
+				s.t.Errorf("process %d: %v", id, err)
+				return
+			}
+			p.tell(order{Do: "end"})
+			w, err := p.listenFor("done", "")
+			if err != nil {
+				s.t.Errorf("process %d, which survived: %v", id, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			counts[id] = w.Count
+		})
+	}
+	all.Wait()
+	return counts
+}
+
+// TestStorm: processes hammer a lock while random ones are stopped, let go on, and killed. Those who survive all finish, no two are
+// ever inside at once, everything that a survivor did is there, and in the end no file is left.
+func TestStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	t.Parallel()
+	r := stormRand(t)
+	s := newStorm(t)
+	s.join(16)
+	for late := time.Now().Add(*stormFor); time.Now().Before(late); pace(r, 20*time.Millisecond) {
+		s.blow(r)
+	}
+	counts := s.calm()
+	marks, err := readMarks(s.todo.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d processes, %d of them killed, %d holds", s.next, len(s.killed), len(marks)/2)
+	if err := judge(marks, counts, s.killed); err != nil {
+		t.Error(err)
+	}
+	sweeps(t, s.todo.Dir)
+}
+
+// judge looks for holds that overlap, for tokens that fall, and for holds that are missing. A process that was killed may have come
+// without going; everybody else goes before the next one comes. counts: how many holds those had who told.
+func judge(marks []mark, counts map[int]int, killed map[int]bool) error {
+	var inside *mark
+	seen := make(map[int64]int64)
+	top := uint64(0)
+	for i := range marks {
+		m := &marks[i]
+		switch {
+		case m.Leaves == 1 && (inside == nil || inside.Process != m.Process || inside.Seq != m.Seq || inside.Token != m.Token):
+			return fmt.Errorf("mark %d: %+v goes, while %+v is inside", i, m, inside)
+		case m.Leaves == 1:
+			inside = nil
+		case inside != nil && !killed[int(inside.Process)]:
+			return fmt.Errorf("mark %d: %+v came while %+v was inside, which was not killed", i, m, inside)
+		case m.Token <= top:
+			return fmt.Errorf("mark %d: %+v came after token %d", i, m, top)
+		case m.Seq != seen[m.Process]:
+			return fmt.Errorf("mark %d: %+v came, but it had come %d times before: a hold is missing", i, m, seen[m.Process])
+		default:
+			inside, top = m, m.Token
+			seen[m.Process]++
+		}
+	}
+	for id, n := range counts {
+		if int(seen[int64(id)]) != n {
+			return fmt.Errorf("process %d had %d holds, and the log has %d", id, n, seen[int64(id)])
+		}
+	}
+	return nil
+}
+
+// TestKilledInBurst: a process is killed at a random moment of locking and unlocking as fast as it can, with and without others that
+// do the same. Nobody is ever stuck behind it, and no two are inside at once.
+func TestKilledInBurst(t *testing.T) {
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	t.Parallel()
+	r := stormRand(t)
+	s := newStorm(t)
+	locks := open(t, s.todo.Dir)
+	for range rounds {
+		s.join(1 + r.IntN(2))
+		for len(s.alive) > 0 {
+			id := s.any(r)
+			s.alive[id].hears("ready", "")
+			pace(r, 4*time.Millisecond)
+			s.alive[id].kill()
+			delete(s.alive, id)
+			s.killed[id] = true
+		}
+		unlock(t, gets(t, locks, s.todo.Name))
+	}
+	marks, err := readMarks(s.todo.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := judge(marks, nil, s.killed); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d processes were killed, in %d holds", len(s.killed), len(marks)/2)
+	shut(t, locks)
+	sweeps(t, s.todo.Dir)
+}
+
+// TestKilledInOpen: the same while processes open, lock, unlock and close. What is half made or half removed is finished by others.
+func TestKilledInOpen(t *testing.T) {
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	t.Parallel()
+	r := stormRand(t)
+	s := newStorm(t)
+	s.todo.Do = "reopen"
+	for range rounds {
+		s.join(2)
+		for len(s.alive) > 0 {
+			id := s.any(r)
+			s.alive[id].hears("ready", "")
+			pace(r, 4*time.Millisecond)
+			s.alive[id].kill()
+			for _, w := range s.alive[id].rest() {
+				t.Errorf("process %d: %s %s", id, w.Said, w.Error)
+			}
+			delete(s.alive, id)
+		}
+	}
+	locks := open(t, s.todo.Dir)
+	unlock(t, take(t, locks, s.todo.Name))
+	shut(t, locks)
+	sweeps(t, s.todo.Dir)
+}
+
+// TestJudge proves that the judge of the storm can condemn.
+func TestJudge(t *testing.T) {
+	come := func(process, seq int64, token uint64) mark { return mark{process, seq, token, 0} }
+	goes := func(process, seq int64, token uint64) mark { return mark{process, seq, token, 1} }
+	for name, tt := range map[string]struct {
+		marks  []mark
+		guilty bool
+	}{
+		"in turn":                 {[]mark{come(1, 0, 5), goes(1, 0, 5), come(3, 0, 6), goes(3, 0, 6)}, false},
+		"killed inside":           {[]mark{come(2, 0, 5), come(1, 0, 6), goes(1, 0, 6)}, false},
+		"two inside":              {[]mark{come(1, 0, 5), come(3, 0, 6), goes(1, 0, 5), goes(3, 0, 6)}, true},
+		"a token that falls":      {[]mark{come(1, 0, 5), goes(1, 0, 5), come(3, 0, 4), goes(3, 0, 4)}, true},
+		"a hold is missing":       {[]mark{come(1, 0, 5), goes(1, 0, 5), come(1, 2, 6), goes(1, 2, 6)}, true},
+		"the last hold is lost":   {[]mark{come(3, 0, 5), goes(3, 0, 5)}, true},
+		"the dead come back late": {[]mark{come(2, 0, 5), come(1, 0, 6), goes(2, 0, 5), goes(1, 0, 6)}, true},
+	} {
+		counts := map[int]int{1: 1}
+		if err := judge(tt.marks, counts, map[int]bool{2: true}); (err != nil) != tt.guilty {
+			t.Errorf("%s: the verdict is %v", name, err)
+		}
+	}
+}
