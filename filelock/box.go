@@ -33,6 +33,7 @@ type box struct {
 	off  int64  // where the text is, from base
 	size int64  // of a region
 	torn bool   // a header that is neither blank nor valid was seen
+	page []byte // to read into; nil: a new one each time
 }
 
 // A boxFile is what a box needs of a file.
@@ -63,7 +64,10 @@ func (b *box) read(fallback bool) ([]byte, error) { return b.readUnless(0, 0, fa
 
 // readUnless is read, but returns nil if the text is the one of that number in the file that was born so: the caller knows it.
 func (b *box) readUnless(born, seq uint64, fallback bool) ([]byte, error) {
-	page := make([]byte, firstLook)
+	page := b.page
+	if page == nil {
+		page = make([]byte, firstLook)
+	}
 	n, err := b.file.ReadAt(page, b.base)
 	if err != nil && err != io.EOF {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 
 	"holdfast.dev/driver"
@@ -16,6 +17,7 @@ type tx struct {
 	ctx    context.Context
 	lk     *lock
 	file   *os.File
+	info   os.FileInfo // of file
 	box    box
 	state  *state
 	cached bool // nobody else has changed it since this client saw it last
@@ -62,12 +64,12 @@ func (lk *lock) change(ctx context.Context, how access, f func(*tx) error) error
 }
 
 func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant, f func(*tx) error) (again bool, calls []func(), err error) {
-	file, err := lk.take(ctx, how == creating)
+	file, info, err := lk.take(ctx, how == creating)
 	if err != nil {
 		return false, nil, err
 	}
 	defer file.Close() // and with it goes the flock
-	t := &tx{ctx: ctx, lk: lk, file: file, asked: asked}
+	t := &tx{ctx: ctx, lk: lk, file: file, info: info, asked: asked}
 	if err := t.load(how); err != nil {
 		return false, nil, err
 	}
@@ -87,7 +89,7 @@ func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant
 // load reads the state. A file that was just made is checked for one that was removed by hand.
 func (t *tx) load(how access) error {
 	lk := t.lk
-	t.box = newBox(t.file, 0, lockMagic)
+	t.box = box{file: t.file, magic: lockMagic, page: lk.page[:]}
 	var born, seq uint64
 	if lk.cache != nil {
 		born, seq = lk.born, lk.seq
@@ -105,6 +107,7 @@ func (t *tx) load(how access) error {
 				return err
 			}
 		}
+		t.box.born = rand.Uint64()
 		t.state = &state{name: lk.name, permits: lk.permits}
 	case err != nil:
 		return lk.problem(advise(err))
@@ -204,11 +207,7 @@ func (t *tx) commit() (again bool, err error) {
 		}
 	}
 	if grants {
-		info, err := t.file.Stat()
-		if err != nil {
-			return false, lk.problem(fmt.Errorf("%w: %w", errUnsure, err))
-		}
-		if same, err := lk.same(info); err != nil || !same {
+		if same, err := lk.same(t.info); err != nil || !same {
 			return err == nil, err
 		}
 	}
@@ -232,7 +231,9 @@ func (t *tx) commit() (again bool, err error) {
 }
 
 func (t *tx) write() error {
-	if err := t.box.write(t.state.encode()); err != nil {
+	lk := t.lk
+	lk.text = t.state.encode(lk.text[:0])
+	if err := t.box.write(lk.text); err != nil {
 		return t.lk.openProblem(err, true)
 	}
 	if !t.durable {

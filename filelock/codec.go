@@ -24,8 +24,8 @@ const (
 	entryFields = 12 // before by and label
 )
 
-func (s *state) encode() []byte {
-	b := make([]byte, 0, 128+160*s.entries())
+// encode appends the text to b.
+func (s *state) encode(b []byte) []byte {
 	kind := kindLock
 	if s.permits {
 		kind = kindPermits

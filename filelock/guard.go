@@ -94,19 +94,19 @@ func lockFile(ctx context.Context, f *os.File, exclusive bool) error {
 
 // take opens the lock's file and takes its flock: the guard. Whoever calls it has the turn. Without create, a file that does
 // not exist is errNoFile.
-func (lk *lock) take(ctx context.Context, create bool) (*os.File, error) {
+func (lk *lock) take(ctx context.Context, create bool) (*os.File, os.FileInfo, error) {
 	for {
 		f, err := lk.open(ctx, create)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		same, err := lk.check(f)
-		if same && err == nil {
-			return f, nil
+		info, err := lk.check(f)
+		if info != nil && err == nil {
+			return f, info, nil
 		}
 		f.Close()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
@@ -151,19 +151,20 @@ func (lk *lock) open(ctx context.Context, create bool) (*os.File, error) {
 	}
 }
 
-// check reports whether f is still the file that the path leads to, and refuses one that is not as we make them.
-func (lk *lock) check(f *os.File) (same bool, err error) {
+// check returns what f is if it is still the file that the path leads to, and nil if it is not. It refuses one that is not as we
+// make them.
+func (lk *lock) check(f *os.File) (os.FileInfo, error) {
 	opened, err := f.Stat()
 	if err != nil {
-		return false, lk.problem(err)
+		return nil, lk.problem(err)
 	}
-	if same, err = lk.same(opened); !same || err != nil {
-		return false, err
+	if same, err := lk.same(opened); !same || err != nil {
+		return nil, err
 	}
 	if err := checkFile(opened); err != nil {
-		return false, lk.problem(err)
+		return nil, lk.problem(err)
 	}
-	return true, nil
+	return opened, nil
 }
 
 // same reports whether a file that was opened is the one that the path leads to. By the path, not in the directory that is open:

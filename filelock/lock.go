@@ -21,7 +21,9 @@ type lock struct {
 	pending   *flockWait // of somebody who gave up
 	cache     *state     // what the file said last, if that was number seq of the file that was born so
 	born, seq uint64
-	claim     byte // what is written in the client's claims, and where
+	page      [firstLook]byte // room for what is read and
+	text      []byte          // written
+	claim     byte            // what is written in the client's claims, and where
 	slot      int
 	backoff   driver.Backoff // between looks, while polling or after an error
 

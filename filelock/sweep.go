@@ -167,7 +167,7 @@ func (st *Store) recoverLock(key string) error {
 	if s.revive(st.now(), st.boot == "") == 0 {
 		return removeFile(path)
 	}
-	if err := b.write(s.encode()); err != nil {
+	if err := b.write(s.encode(nil)); err != nil {
 		return refused(path, bare(err))
 	}
 	if err := f.Sync(); err != nil {
