@@ -120,3 +120,34 @@ func TestEventsOfAMulti(t *testing.T) {
 		}
 	})
 }
+
+// Rule (errors): what is told of permits says semaphore, and what is told of a lock says lock, held for reading or not.
+func TestErrorsTellTheMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks := connect(t, memlock.NewServer())
+		for _, c := range []struct {
+			mode   holdfast.Mode
+			locker holdfast.Locker
+			called string
+		}{
+			{holdfast.Exclusive, locks.Mutex("a", holdfast.Fixed()), `lock "a"`},
+			{holdfast.Shared, locks.RWMutex("a", holdfast.Fixed()).Reader(), `lock "a"`},
+			{holdfast.Permits, locks.Semaphore("a", 1, holdfast.Fixed()).Permits(1), `semaphore "a"`},
+		} {
+			hold := mustLock(t, c.locker)
+			mustUnlock(t, hold)
+			expect(t, hold.Err(), holdfast.ErrReleased, c.called)
+			hold = mustLock(t, c.locker)
+			time.Sleep(time.Minute)
+			lost := expectLost(t, hold.Err(), holdfast.ReasonExpired)
+			expect(t, lost, holdfast.ErrLost, c.called)
+			if lost.Mode != c.mode || lost.Name != "a" || lost.Token != hold.Token() {
+				t.Errorf("%+v, want mode %v", lost, c.mode)
+			}
+		}
+		closed := connect(t, memlock.NewServer())
+		hold := mustLock(t, closed.Semaphore("a", 1).Permits(1))
+		closed.Close()
+		expect(t, hold.Err(), holdfast.ErrClosed, `semaphore "a"`)
+	})
+}

@@ -137,6 +137,25 @@ func TestMultiUndoesMinHold(t *testing.T) {
 	})
 }
 
+// Rule of ownership 2, R4: the minimum hold of a lock that is only re-entered counts all the same: somebody ran under that one.
+func TestMultiUndoKeepsTheOuterMinHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memlock.NewServer()
+		locks := connect(t, server)
+		b := mustLock(t, connect(t, server).Mutex("b"))
+		outer := mustLock(t, locks.Mutex("a", holdfast.MinHold(time.Hour)))
+		_, err := holdfast.Multi(locks.Mutex("a"), locks.Mutex("b")).TryLock(outer.Context(t.Context()))
+		expect(t, err, holdfast.ErrHeld, `"b"`)
+		if outer.Err() != nil || outer.Count() != 1 {
+			t.Errorf("the outer hold: %v, count %d", outer.Err(), outer.Count())
+		}
+		mustUnlock(t, b)
+		mustUnlock(t, outer)
+		_, err = locks.Mutex("a").TryLock(t.Context())
+		expect(t, err, holdfast.ErrHeld, "minimum hold")
+	})
+}
+
 // Rule (Multi): a part that is lost while it waits for another ends the wait with ErrLost, at once, and nothing is held.
 func TestMultiLosesAPartWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
