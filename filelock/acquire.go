@@ -82,7 +82,9 @@ func (st *Store) quit(a *attempt, c *call) {
 	switch {
 	case len(a.callers) > 0 || a.phase == ghost || a.returned:
 	case a.phase == 0: // it is not in the file
-		delete(lk.attempts, a.hash)
+		if lk.attempts[a.hash] == a {
+			delete(lk.attempts, a.hash)
+		}
 	case !st.ended:
 		a.away = st.Clock().Now().Add(a.ttl)
 		a.unalarm = st.Clock().At(a.away, func() { st.poke(lk) })

@@ -119,11 +119,19 @@ func (t *tx) load(how access) error {
 			return lk.problem(advise(err))
 		}
 	}
-	if key := keyOf(t.state.name, t.state.mode()); key != lk.key && lk.name == "" || lk.name != "" && (t.state.name != lk.name || t.state.permits != lk.permits) {
-		return lk.problem(fmt.Errorf("it is the file of %q, not of %q: it was renamed; move it back", t.state.name, lk.name))
+	if err := lk.checkName(t.state); err != nil {
+		return err
 	}
 	t.state.mark()
 	return nil
+}
+
+// checkName refuses the file of another lock. Of a stray lock only the key is known; a blank file says nothing.
+func (lk *lock) checkName(s *state) error {
+	if s.name == lk.name && s.permits == lk.permits || lk.name == "" && keyOf(s.name, s.mode()) == lk.key {
+		return nil
+	}
+	return lk.problem(fmt.Errorf("it is the file of %q, not of this lock: somebody has renamed it; move it back", s.name))
 }
 
 // checkClaims refuses to make a lock's file anew while somebody holds that lock: the old file was removed. Those who wait in it

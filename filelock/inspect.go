@@ -34,9 +34,6 @@ func (st *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*d
 	if err != nil {
 		return nil, err
 	}
-	if s.name != name {
-		return nil, fmt.Errorf("%s: it is the file of %q, not of %q: it was renamed; move it back", st.dir.lockPath(keyOf(name, mode)), s.name, name)
-	}
 	return st.describe(s)
 }
 
@@ -166,7 +163,7 @@ func (st *Store) readState(ctx context.Context, key string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
-	return s, nil
+	return s, st.stray(key).checkName(s)
 }
 
 // describe shows a state as it would be if everybody had noticed who is dead. That may be more than it says: nothing is served here.

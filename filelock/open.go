@@ -101,7 +101,7 @@ func (st *Store) enterDirectory(ctx context.Context) (dead []string, err error) 
 			return nil, err
 		}
 	}
-	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network && !st.poll)
+	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network, !st.poll)
 	return seen.dead, err
 }
 

@@ -7,6 +7,9 @@ import "os"
 // modesCount: what is shown as a mode says nothing here.
 const modesCount = false
 
+// inodesShow: see inode.
+const inodesShow = false
+
 // checkOurs: the owner and the mode of a file mean nothing here; what protects a directory is its access list, which new
 // files inherit. Use a directory below the user's own profile.
 func checkOurs(os.FileInfo) error { return nil }

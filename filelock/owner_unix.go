@@ -11,6 +11,9 @@ import (
 // modesCount: the mode of a directory says who can write into it.
 const modesCount = true
 
+// inodesShow: package os shows the inode of a file.
+const inodesShow = true
+
 // checkOurs refuses what does not belong to the user whom this process runs as: what it says could be anybody's word.
 func checkOurs(info os.FileInfo) error {
 	sys, ok := info.Sys().(*syscall.Stat_t)

@@ -28,22 +28,27 @@ type presence struct {
 	*claims
 }
 
+const noInode = "0000000000000000"
+
 // halfMade begins the name of the directory of a client that is being made. Under the record's flock, whoever sees one knows that
 // its maker has died.
 const halfMade = "new-"
 
 // appear makes the directory of a new client. Whoever calls it has the record's flock: a sweep does not see it half made.
-func (d *directory) appear(pipes bool) (id string, p *presence, err error) {
+func (d *directory) appear(pipes, bell bool) (id string, p *presence, err error) {
 	var random [8]byte
 	rand.Read(random[:])
 	id = hex.EncodeToString(random[:])
 	dir := halfMade + id
+	if !inodesShow { // then it needs no other name later, which it could not get while files in it are open
+		dir = id + noInode
+	}
 	if err := os.Mkdir(d.clientPath(dir), 0o700); err != nil {
 		return "", nil, refused(d.clientPath(dir), bare(err))
 	}
 	p = new(presence)
 	if pipes {
-		err = p.openPipes(d.clientPath(dir))
+		err = p.openPipes(d.clientPath(dir), bell)
 	}
 	if p.alive == nil && err == nil {
 		err = p.openFile(d.clientPath(dir, aliveName))
@@ -57,7 +62,9 @@ func (d *directory) appear(pipes bool) (id string, p *presence, err error) {
 	}
 	if err == nil {
 		id += fmt.Sprintf("%016x", inode(info))
-		err = os.Rename(d.clientPath(dir), d.clientPath(id))
+		if inodesShow {
+			err = os.Rename(d.clientPath(dir), d.clientPath(id))
+		}
 	}
 	if err != nil {
 		p.end()

@@ -11,12 +11,13 @@ import (
 // pipesWork: the kernel wakes whoever reads a pipe of which the last writer has ended.
 const pipesWork = true
 
-// openPipes makes alive and bell named pipes. On a file system that has none it does nothing, and the client polls.
-func (p *presence) openPipes(dir string) (err error) {
+// openPipes makes alive and, if it is asked for, bell named pipes. On a file system that has none it does nothing, and the client
+// polls.
+func (p *presence) openPipes(dir string, bell bool) (err error) {
 	if p.alive, err = makePipe(filepath.Join(dir, aliveName)); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) {
 		return nil
 	}
-	if err == nil {
+	if err == nil && bell {
 		p.bell, err = makePipe(filepath.Join(dir, bellName))
 	}
 	return err

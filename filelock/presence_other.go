@@ -10,7 +10,7 @@ import (
 // pipesWork: whether pipes wake their readers here as they should has not been tried, so clients poll.
 const pipesWork = false
 
-func (p *presence) openPipes(string) error { return nil }
+func (p *presence) openPipes(string, bool) error { return nil }
 
 // probePipe: a client on another system, on a network file system, cannot be seen from here.
 func probePipe(*os.File) (life, error) {

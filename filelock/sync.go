@@ -32,10 +32,10 @@ func (t *tx) sync() (wanted byte, grants bool) {
 			i++
 		}
 	}
-	if wanted == claimNone && t.waitsHere() {
-		wanted = claimWait
+	if t.waitsHere() {
+		wanted = higher(wanted, claimWait)
+		t.inform()
 	}
-	t.inform()
 	return wanted, grants
 }
 

@@ -49,7 +49,9 @@ func (t *tx) arrange() {
 		}
 		return
 	}
-	if !st.watch(lk, clients) {
+	if st.watch(lk, clients) {
+		lk.backoff.Reset()
+	} else {
 		lk.lookLater() // no descriptor is left, or a client has just closed
 	}
 }
