@@ -83,7 +83,7 @@ func (f *fault) overlay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(source), f.line); n != 1 {
-		t.Fatalf("%s contains %q %d times; it must stand there once: the driver has changed, so change the fault", f.file, f.line, n)
+		t.Fatalf("%s contains %q %d times; it must stand there once: the code has changed, so change the fault", f.file, f.line, n)
 	}
 	dir := t.TempDir()
 	changed := filepath.Join(dir, "changed.go")
