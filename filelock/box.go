@@ -89,7 +89,7 @@ func (b *box) readUnless(born, seq uint64, fallback bool) ([]byte, error) {
 		slots[0], slots[1] = slots[1], slots[0]
 	}
 	if len(slots) == 0 {
-		if len(bytes.Trim(page[:min(n, regionBase)], "\x00")) == 0 {
+		if b.blank(page[:min(n, regionBase)]) {
 			return nil, errBlank
 		}
 		return nil, errDamaged
@@ -108,6 +108,14 @@ func (b *box) readUnless(born, seq uint64, fallback bool) ([]byte, error) {
 		return text, err
 	}
 	return nil, errDamaged
+}
+
+// blank reports whether no header was ever written: there is nothing, or the beginning of the very first one, whose writer was
+// killed. That lacks its last byte; one that was damaged later does not.
+func (b *box) blank(headers []byte) bool {
+	begun := bytes.TrimRight(headers, "\x00")
+	known := min(len(begun), len(b.magic))
+	return len(begun) < headerLen && string(begun[:known]) == b.magic[:known]
 }
 
 // text reads the text that a header points to, and checks it. The header's length and check sum stand in page.
@@ -185,7 +193,7 @@ func (b *box) next(length int64) (next box, fill bool) {
 	return next, true
 }
 
-// encodeHeader writes: magic 16, born 8, seq 8, off 4, length 4, size 4, sum of the text 4, sum of all this 4.
+// encodeHeader writes: magic 16, born 8, seq 8, off 4, length 4, size 4, sum of the text 4, sum of all this 4, and a last byte.
 func (b *box) encodeHeader(text []byte) []byte {
 	h := make([]byte, headerLen)
 	copy(h, b.magic)
@@ -196,6 +204,7 @@ func (b *box) encodeHeader(text []byte) []byte {
 	binary.BigEndian.PutUint32(h[40:], uint32(b.size))
 	binary.BigEndian.PutUint32(h[44:], crc32.Checksum(text, castagnoli))
 	binary.BigEndian.PutUint32(h[48:], crc32.Checksum(h[:48], castagnoli))
+	h[headerLen-1] = '\n'
 	return h
 }
 
