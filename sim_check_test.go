@@ -222,17 +222,17 @@ func (w *world) compare(h *simHold, left time.Duration, truth *simTruth) {
 // auditContexts checks that no work goes on under a hold that is over. A moment is allowed for the news to spread.
 func (w *world) auditContexts() {
 	late := slices.DeleteFunc(w.all(), func(h *simHold) bool { return believes(h.hold) > 0 || h.ctx.Err() != nil })
+	time.Sleep(time.Millisecond)
 	w.checkEnded(late, "its validity is over")
 }
 
 // told checks that the contexts of all holds by a lease end when the server has said that it is gone.
 func (w *world) told(lease driver.Lease) {
 	holds := slices.DeleteFunc(w.all(), func(h *simHold) bool { return h.hold.t.keep.lease != lease })
-	go w.checkEnded(holds, "its server has said that it is gone")
+	time.AfterFunc(time.Millisecond, func() { w.checkEnded(holds, "its server has said that it is gone") })
 }
 
 func (w *world) checkEnded(holds []*simHold, why string) {
-	time.Sleep(time.Millisecond)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range holds {

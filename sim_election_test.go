@@ -45,7 +45,7 @@ func (s *simWorker) lead(k simKey, term context.Context) error {
 		s.rest(term, s.upTo(s.w.ttl))
 	}
 	s.rest(s.w.ctx, s.upTo(s.w.ttl/4))
-	s.m.awake()
+	s.m.awake(s.name)
 	if err := hold.Err(); errors.Is(err, ErrReleased) {
 		s.w.violation("%s: Run has resigned %v before its function returned", s.label, hold)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -27,7 +26,6 @@ type simStore struct {
 	server  *simServer
 
 	mu      sync.Mutex
-	random  *rand.Rand
 	cut     bool        // nothing arrives, either way
 	arrived time.Time   // when the last request reaches the server, in a calm world
 	session *simSession // nil: none yet
@@ -41,24 +39,26 @@ type leg struct {
 	lostThere, lostBack bool
 }
 
-// legs draws the fate of one call.
-func (n *simStore) legs() (legs []leg, patience time.Duration) {
+// legs draws the fate of one call. It depends on what is asked and on the moment, and not on what else is asked at that moment:
+// goroutines that run at once do so in any order.
+func (n *simStore) legs(what string) (legs []leg, patience time.Duration) {
+	f := n.w.faults()
+	random := n.w.random(what + n.String())
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	f := n.w.faults()
 	delay := func() time.Duration {
-		d := time.Duration(n.random.Int64N(int64(200 * time.Microsecond)))
-		if n.random.IntN(3) == 0 {
-			d += time.Duration(n.random.Float64() * float64(f.delay))
+		d := time.Duration(random.Int64N(int64(200 * time.Microsecond)))
+		if random.IntN(3) == 0 {
+			d += time.Duration(random.Float64() * float64(f.delay))
 		}
 		return d
 	}
 	copies := 1
-	if n.random.Float64() < f.dup {
+	if random.Float64() < f.dup {
 		copies = 2
 	}
 	for range copies {
-		legs = append(legs, leg{delay(), delay(), n.random.Float64() < f.loss, n.random.Float64() < f.loss})
+		legs = append(legs, leg{delay(), delay(), random.Float64() < f.loss, random.Float64() < f.loss})
 	}
 	if n.w.calm() {
 		// One connection, in order, that never breaks: no request overtakes another, none is repeated.
@@ -69,7 +69,7 @@ func (n *simStore) legs() (legs []leg, patience time.Duration) {
 		n.arrived, legs[0].there = arrives, time.Until(arrives)
 		return legs, time.Hour
 	}
-	return legs, n.w.ttl/4 + time.Duration(n.random.Int64N(int64(n.w.ttl)))
+	return legs, n.w.ttl/4 + time.Duration(random.Int64N(int64(n.w.ttl)))
 }
 
 func (n *simStore) isCut() bool {
@@ -87,7 +87,7 @@ func (n *simStore) setCut(cut bool) {
 
 // call carries f to the server, as often as the network likes, and its answer back, if the network likes. A call that waits for
 // somebody else gets a longer patience.
-func call[T any](ctx context.Context, n *simStore, patience time.Duration, f func(context.Context) (T, error)) (T, error) {
+func call[T any](ctx context.Context, n *simStore, what string, patience time.Duration, f func(context.Context) (T, error)) (T, error) {
 	type reply struct {
 		value T
 		err   error
@@ -96,7 +96,7 @@ func call[T any](ctx context.Context, n *simStore, patience time.Duration, f fun
 	if ctx.Err() != nil {
 		return none, ctx.Err() // nothing was sent
 	}
-	legs, little := n.legs()
+	legs, little := n.legs(what)
 	replies := make(chan reply, len(legs))
 	server, gone := context.WithCancel(n.w.ctx)
 	for _, l := range legs {
@@ -108,7 +108,7 @@ func call[T any](ctx context.Context, n *simStore, patience time.Duration, f fun
 			if driver.Sleep(n.w.ctx, l.back) != nil || l.lostBack || n.isCut() {
 				return
 			}
-			n.machine.awake()
+			n.machine.awake(what)
 			replies <- reply{value, err}
 		}()
 	}
@@ -136,14 +136,14 @@ func (n *simStore) Acquire(ctx context.Context, r *driver.Request) (*driver.Gran
 // acquire asks until the answer is fresh.
 func (n *simStore) acquire(ctx context.Context, r *driver.Request) (*driver.Grant, error) {
 	remote := *r
-	remote.Lost = func(err error) { n.push(func() { r.Lost(err) }) }
-	remote.Waiting = func(p driver.Progress) { n.push(func() { r.Waiting(p) }) }
+	remote.Lost = func(err error) { n.push(r.Label+" lost", func() { r.Lost(err) }) }
+	remote.Waiting = func(p driver.Progress) { n.push(r.Label+" waiting", func() { r.Waiting(p) }) }
 	for first := true; ; first = false {
 		asked := n.Clock().Now()
-		grant, err := call(ctx, n, 2*n.w.ttl, func(server context.Context) (*driver.Grant, error) {
+		grant, err := call(ctx, n, r.Label+" acquire", 2*n.w.ttl, func(server context.Context) (*driver.Grant, error) {
 			grant, epoch, err := n.server.acquire(server, &remote)
 			if err == nil {
-				grant.Lease = &simLease{n, grant.Lease, epoch}
+				grant.Lease = &simLease{n, r.Label, grant.Lease, epoch}
 			}
 			return grant, err
 		})
@@ -159,11 +159,11 @@ func (n *simStore) acquire(ctx context.Context, r *driver.Request) (*driver.Gran
 }
 
 // push carries news from the server, perhaps.
-func (n *simStore) push(f func()) {
-	legs, _ := n.legs()
+func (n *simStore) push(what string, f func()) {
+	legs, _ := n.legs(what)
 	go func() {
 		if driver.Sleep(n.w.ctx, legs[0].back) == nil && !legs[0].lostBack && !n.isCut() {
-			n.machine.awake()
+			n.machine.awake(what)
 			f()
 		}
 	}()
@@ -171,7 +171,7 @@ func (n *simStore) push(f func()) {
 
 func (n *simStore) Release(ctx context.Context, r *driver.Request) error {
 	n.leaveSession(r.Attempt)
-	_, err := call(ctx, n, 0, func(server context.Context) (struct{}, error) {
+	_, err := call(ctx, n, r.Label+" release", 0, func(server context.Context) (struct{}, error) {
 		return struct{}{}, n.server.release(server, r)
 	})
 	return err
@@ -180,12 +180,13 @@ func (n *simStore) Release(ctx context.Context, r *driver.Request) error {
 // A simLease keeps one grant alive.
 type simLease struct {
 	n     *simStore
+	label string
 	lease driver.Lease
 	epoch int
 }
 
 func (l *simLease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, error) {
-	holds, err := call(ctx, l.n, 0, func(server context.Context) (time.Duration, error) {
+	holds, err := call(ctx, l.n, l.label+" renew", 0, func(server context.Context) (time.Duration, error) {
 		return l.n.server.renew(server, l.lease, l.epoch, ttl)
 	})
 	if lossOf(err) != "" {
@@ -204,7 +205,7 @@ func (n *simStore) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 }
 
 func (n *simStore) Identity(ctx context.Context) (string, error) {
-	return call(ctx, n, 0, func(context.Context) (string, error) { return n.server.identity(), nil })
+	return call(ctx, n, "identity", 0, func(context.Context) (string, error) { return n.server.identity(), nil })
 }
 
 func (n *simStore) Clock() driver.Clock { return n.machine.clock }

@@ -70,7 +70,7 @@ func (s *simServer) acquire(ctx context.Context, r *driver.Request) (*driver.Gra
 			return nil, 0, &driver.Guarded{Left: guard}
 		}
 		r.Waiting(driver.Progress{Guard: guard})
-		if err := driver.Sleep(ctx, guard); err != nil {
+		if err := driver.Sleep(ctx, guard+s.w.aMoment(r.Label)); err != nil {
 			return nil, 0, err
 		}
 		store, epoch, guard = s.now()

@@ -53,8 +53,9 @@ func (n *simStore) acquireInSession(ctx context.Context, r *driver.Request) (*dr
 	}
 	if ends.Sub(n.Clock().Now()) < n.w.session/2 {
 		switch _, err := s.Renew(ctx, 0); {
-		case lossOf(err) != "":
+		case lossOf(err) != "": // nobody but the driver knows
 			n.leaveSession(r.Attempt)
+			s.tell(err)
 			return nil, errNet // the hold ends with its own TTL, or with a Release
 		case err == nil:
 			ends = s.until()
@@ -75,6 +76,16 @@ func (n *simStore) joinSession(r *driver.Request, grant *driver.Grant) (s *simSe
 	}
 	s.holds[r.Attempt] = simMember{grant.Lease.(*simLease), r.Lost}
 	return s, s.ends, grant.Asked.Before(s.asked)
+}
+
+// tell tells all holds of a session that it has ended.
+func (s *simSession) tell(err error) {
+	s.n.mu.Lock()
+	holds := maps.Clone(s.holds)
+	s.n.mu.Unlock()
+	for _, m := range holds {
+		m.lost(err)
+	}
 }
 
 func (s *simSession) until() driver.Instant {
@@ -106,7 +117,7 @@ func (s *simSession) Renew(ctx context.Context, _ time.Duration) (time.Duration,
 	s.asked = max(s.asked, asked)
 	n.mu.Unlock()
 	if !over {
-		roll, err := call(ctx, n, 0, func(server context.Context) (simRoll, error) { return n.server.renewAll(server, holds), nil })
+		roll, err := call(ctx, n, "session", 0, func(server context.Context) (simRoll, error) { return n.server.renewAll(server, holds), nil })
 		if err != nil {
 			return 0, err
 		}

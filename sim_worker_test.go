@@ -37,7 +37,7 @@ func (s *simWorker) anew() {
 func (s *simWorker) run() {
 	for !s.w.isHealed() && !s.m.isDead() {
 		time.Sleep(s.upTo(s.w.ttl / 2))
-		s.m.awake()
+		s.m.awake(s.name)
 		s.turn()
 	}
 	if !s.m.isDead() {
@@ -146,7 +146,7 @@ func (s *simWorker) options() []Option {
 func (s *simWorker) work(hold *Hold, ctx context.Context, nest func(context.Context, *Hold)) {
 	w := s.w
 	for range s.random.IntN(4) {
-		s.m.awake()
+		s.m.awake(s.name)
 		short, cancel := context.WithTimeout(w.ctx, s.upTo(w.ttl))
 		switch s.random.IntN(5) {
 		case 0:
@@ -175,7 +175,7 @@ func (s *simWorker) rest(ctx context.Context, d time.Duration) {
 }
 
 func (s *simWorker) release(hold *Hold, ctx context.Context) {
-	s.m.awake()
+	s.m.awake(s.name)
 	s.w.releasing(hold)
 	err := hold.Unlock()
 	s.w.log("%s: unlock %v: %v", s.label, hold, err)

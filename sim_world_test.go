@@ -3,7 +3,9 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 )
@@ -125,17 +127,11 @@ func (w *world) populate(random *rand.Rand) {
 
 func (w *world) newMachine(i int) *simMachine {
 	m := &simMachine{w: w, name: fmt.Sprint(i)}
-	m.clock = newSimClock(0.996+rand.New(rand.NewPCG(w.seed, uint64(100+i))).Float64()*0.008, m.awake)
-	for j, server := range w.servers {
-		n := &simStore{w: w, machine: m, server: server, random: rand.New(rand.NewPCG(w.seed, uint64(110+10*i+j)))}
+	m.clock = newSimClock(0.996+rand.New(rand.NewPCG(w.seed, uint64(100+i))).Float64()*0.008, func() { m.awake("clock") })
+	for _, server := range w.servers {
+		n := &simStore{w: w, machine: m, server: server}
 		c := &simClient{Client: New(n), net: n}
-		jitter := rand.New(rand.NewPCG(w.seed, uint64(200+10*i+j)))
-		var mu sync.Mutex
-		c.random = func() float64 {
-			mu.Lock()
-			defer mu.Unlock()
-			return jitter.Float64()
-		}
+		c.random = func() float64 { return w.random(n.String()).Float64() }
 		m.clients = append(m.clients, c)
 	}
 	return m
@@ -160,8 +156,8 @@ func (m *simMachine) sleeps() bool {
 	return time.Since(m.paused) < time.Millisecond
 }
 
-// awake returns once the machine is not paused.
-func (m *simMachine) awake() {
+// awake returns once the machine is not paused. On waking what was held up goes on one by one, in an order that the seed decides.
+func (m *simMachine) awake(what string) {
 	for m.isPaused() {
 		m.mu.Lock()
 		left := time.Until(m.paused)
@@ -169,9 +165,21 @@ func (m *simMachine) awake() {
 		select {
 		case <-m.w.ctx.Done():
 			return
-		case <-time.After(left):
+		case <-time.After(left + m.w.aMoment(what)):
 		}
 	}
+}
+
+// random draws for one purpose at this moment.
+func (w *world) random(what string) *rand.Rand {
+	hash := fnv.New64a()
+	hash.Write([]byte(strings.TrimPrefix(what, owner))) // without the id of this process
+	return rand.New(rand.NewPCG(w.seed<<32^hash.Sum64(), uint64(time.Since(w.begun))))
+}
+
+// aMoment is a time that hardly counts, but keeps those apart who would otherwise go on at the same moment in any order.
+func (w *world) aMoment(what string) time.Duration {
+	return time.Duration(w.random(what).Int64N(int64(100 * time.Microsecond)))
 }
 
 func (w *world) log(format string, args ...any) {
