@@ -22,7 +22,7 @@ import (
 // each other. Take both with one Multi, or take this one first.
 //
 // Its Hold has no token of its own: Parts has one for each lock. Losing one part is losing it: its contexts end, and Unlock and Do
-// say ErrLost. Unlock releases all parts, the last one first.
+// say ErrLost. Unlock releases all parts, the last one first, and goes on with the next when a store is slow to answer.
 type MultiLock struct{ lockers []Locker }
 
 // Multi returns several locks as one: a Mutex, an RWMutex, a Reader, permits of a Semaphore, or another Multi each. It never fails:
