@@ -231,6 +231,28 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// Rule (Run, third ending): a loss while f winds up is told, and is no reason to campaign again: ctx has ended.
+func TestRunLosesWhatItIsAboutToResign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks := connect(t, memlock.NewServer())
+		e := locks.Election("a")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		leaderIsBroken(t, e, locks, 2*time.Second)
+		terms := 0
+		err := e.Run(ctx, func(ctx context.Context) error {
+			terms++
+			<-ctx.Done()
+			time.Sleep(2 * time.Second)
+			return nil
+		})
+		expectLost(t, err, holdfast.ReasonBroken)
+		if terms != 1 || errors.Is(err, context.Canceled) {
+			t.Errorf("%v after %d terms", err, terms)
+		}
+	})
+}
+
 // Rule (Run, third ending): if it did not lead when ctx ended the error tells who does, and is ctx.Err() too; f is not called.
 func TestRunEndsWithItsContextWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

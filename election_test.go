@@ -210,6 +210,8 @@ func TestObserveInTrouble(t *testing.T) {
 				return nil, []error{errCut, &driver.Refused{Err: errFull}}[ask%2]
 			case ask <= 43:
 				return ledBy(7, "blue"), nil
+			case ask <= 46:
+				return nil, errCut
 			}
 			return nil, driver.ErrClosed
 		}
@@ -224,7 +226,7 @@ func TestObserveInTrouble(t *testing.T) {
 			t.Errorf("saw %s", got)
 		}
 		asks := w.asked("inspect")
-		if len(asks) != 44 {
+		if len(asks) != 47 {
 			t.Fatalf("asked %d times: it goes on after ErrClosed", len(asks))
 		}
 		for i := range asks[1:] {
@@ -235,6 +237,9 @@ func TestObserveInTrouble(t *testing.T) {
 				if i > 20 {
 					low = 2500 * time.Millisecond
 				}
+			}
+			if again := i >= 43; again { // it begins anew
+				low, high = 250*time.Millisecond, 1125*time.Millisecond
 			}
 			if gap < low || gap > high {
 				t.Errorf("look %d came %v after the one before, want %v to %v", i+2, gap, low, high)

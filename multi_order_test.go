@@ -147,6 +147,7 @@ func TestMultiDeadlock(t *testing.T) {
 			"a later name, read":          {one.RWMutex("b").Reader(), one.RWMutex("a").Reader(), `lock "b"`},
 			"permits after a lock":        {one.Semaphore("a", 2).Permits(1), one.Mutex("a"), `holds semaphore "a"`},
 			"permits of the same":         {one.Semaphore("a", 2).Permits(1), one.Semaphore("a", 2).Permits(1), `take semaphore "a"`},
+			"permits beside their lock":   {holdfast.Multi(one.Mutex("a"), one.Mutex("b")), one.Semaphore("a", 2).Permits(1), `take semaphore "a"`},
 			"itself, by another client":   {one.Mutex("a"), again.Mutex("a"), `lock "a"`},
 			"a later name, from a Multi":  {holdfast.Multi(one.Mutex("b"), one.Mutex("c")), one.Mutex("a"), `others take lock "a"`},
 			"one later name of several":   {one.Mutex("b"), holdfast.Multi(one.Mutex("d"), one.Mutex("a")), `lock "a"`},

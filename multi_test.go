@@ -306,7 +306,10 @@ func TestMultiNests(t *testing.T) {
 func TestMultiLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks := connect(t, memlock.NewServer())
-		hold := mustLock(t, holdfast.Multi(locks.Mutex("a"), locks.Mutex("b"), locks.Mutex("c")))
+		hold, err := holdfast.Multi(locks.Mutex("a"), locks.Mutex("b"), locks.Mutex("c")).Lock(t.Context()) // which lives on
+		if err != nil {
+			t.Fatal(err)
+		}
 		synctest.Wait()
 		for _, p := range hold.Parts() {
 			if n := p.Contexts(); n != 0 {
