@@ -248,6 +248,28 @@ func TestObserveInTrouble(t *testing.T) {
 	})
 }
 
+// Rule (Observe): a look that ctx cuts off is no trouble to tell of: it ends.
+func TestObserveEndsDuringALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{script: newScript()}
+		w.inspect = func(ctx context.Context, ask int) (*holdfast.Info, error) {
+			if ask > 1 {
+				return nil, hang(ctx)
+			}
+			return ledBy(7, "blue"), nil
+		}
+		locks := holdfast.New(w)
+		defer locks.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		if seen := watch(begun, locks.Election("a").Observe(ctx), nil); len(seen) != 1 {
+			t.Errorf("saw %v", seen)
+		}
+		took(t, "Observe", begun, time.Minute)
+	})
+}
+
 // Rule (Observe): a leader of the same token is shown again when its label differs, and not otherwise.
 func TestObserveLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
