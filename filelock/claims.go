@@ -21,6 +21,7 @@ import (
 // many if the client is killed, when nobody asks any more, but never one too few.
 type claims struct {
 	file *os.File
+	path string
 
 	mu   sync.Mutex
 	free []int // slots
@@ -65,7 +66,7 @@ func makeClaims(path string) (*claims, error) {
 		f.Close()
 		return nil, &fs.PathError{Op: "write", Path: path, Err: err}
 	}
-	return &claims{file: f}, nil
+	return &claims{file: f, path: path}, nil
 }
 
 // set writes a claim into a slot; 0: a new one. It returns the slot, or 0 if there is none any more.
@@ -81,7 +82,7 @@ func (c *claims) set(slot int, sum keySum, kind byte) (int, error) {
 		}
 	}
 	if _, err := c.file.WriteAt(sum.slot(kind), int64(taken)*claimLen); err != nil {
-		return slot, fmt.Errorf("%s: %w", c.file.Name(), bare(err))
+		return slot, fmt.Errorf("%s: %w", c.path, advise(err))
 	}
 	switch {
 	case slot == 0 && taken > c.used:

@@ -165,7 +165,7 @@ func (d *directory) close() {
 
 // bare is an error of package os without its path, where the message names that already.
 func bare(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
+	if e, ok := err.(*fs.PathError); ok { // not one inside: what is around it would be lost
 		return fmt.Errorf("%s: %w", e.Op, e.Err)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -191,22 +190,10 @@ func (lk *lock) stillRemoved() bool {
 	return false
 }
 
-// failWaiters ends the waits of this client with an answer: their entries are taken out, if they can be.
+// failWaiters ends the waits of this client with an answer. Their entries are taken out, if that can be done now; otherwise the next
+// look does it, or the end of this client.
 func (lk *lock) failWaiters(answer error) {
 	st := lk.store
-	lk.change(context.Background(), existing, func(t *tx) error {
-		for _, e := range slices.Clone(t.state.queue) {
-			if e.client == st.id {
-				t.state.leave(e, false, t.at.now)
-				t.dirty = true
-			}
-		}
-		return nil
-	})
-	if lk.enter(context.Background()) != nil {
-		return
-	}
-	defer lk.exit()
 	st.mu.Lock()
 	for _, a := range lk.attempts {
 		if a.phase == waiting {
@@ -214,7 +201,14 @@ func (lk *lock) failWaiters(answer error) {
 		}
 	}
 	st.mu.Unlock()
-	lk.fitClaim()
+	err := lk.change(context.Background(), existing, func(t *tx) error {
+		t.cached = false // so that it is compared with the attempts that are left
+		return nil
+	})
+	if err != nil && lk.enter(context.Background()) == nil {
+		lk.fitClaim()
+		lk.exit()
+	}
 }
 
 // anyWaits reports whether an attempt of this client waits. The mutex is held.

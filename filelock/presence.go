@@ -44,7 +44,7 @@ func (d *directory) appear(pipes, bell bool) (id string, p *presence, err error)
 		dir = id + noInode
 	}
 	if err := os.Mkdir(d.clientPath(dir), 0o700); err != nil {
-		return "", nil, refused(d.clientPath(dir), bare(err))
+		return "", nil, refused(d.clientPath(dir), advise(err))
 	}
 	p = new(presence)
 	if pipes {
@@ -65,11 +65,12 @@ func (d *directory) appear(pipes, bell bool) (id string, p *presence, err error)
 		if inodesShow {
 			err = os.Rename(d.clientPath(dir), d.clientPath(id))
 		}
+		p.claims.path = d.clientPath(id, claimsName)
 	}
 	if err != nil {
 		p.end()
 		d.disappear(dir)
-		return "", nil, refused(d.clientPath(dir), bare(err))
+		return "", nil, refused(d.clientPath(dir), advise(err))
 	}
 	return id, p, nil
 }
