@@ -34,7 +34,7 @@ type order struct {
 	Until driver.Instant `json:",omitempty"` // for how long to hammer
 }
 
-// A word is what an actor says: waiting, granted, failed, unlocked, state, closed; children also ready and done.
+// A word is what an actor says: waiting, granted, failed, lost, unlocked, state, closed; children also ready and done.
 type word struct {
 	Said  string
 	ID    string         `json:",omitempty"`
@@ -94,6 +94,9 @@ func newActor(dir string, say func(word)) (*actor, error) {
 func (a *actor) obey(o order) {
 	switch o.Do {
 	case "lock":
+		a.mu.Lock()
+		delete(a.waiting, o.ID) // ids may be used again
+		a.mu.Unlock()
 		ctx, cancel := context.WithCancel(context.Background())
 		a.mu.Lock()
 		a.cancels[o.ID] = cancel
@@ -181,10 +184,14 @@ func (a *actor) state(id string) {
 	a.say(word{Said: "state", ID: id, Token: hold.Token(), Left: hold.Left(), Error: text(hold.Err())})
 }
 
-// observe learns from the core who waits, by the label.
+// observe learns from the core who waits and who has lost, by the label.
 func (a *actor) observe(_ context.Context, e holdfast.Event) {
-	if _, id, found := strings.Cut(e.Label, " "); found && e.Kind == holdfast.EventWaiting {
+	_, id, found := strings.Cut(e.Label, " ")
+	switch {
+	case found && e.Kind == holdfast.EventWaiting:
 		a.waits(id)
+	case found && e.Kind == holdfast.EventLost:
+		a.say(word{Said: "lost", ID: id, At: now(), Error: text(e.Err)})
 	}
 }
 
