@@ -15,13 +15,14 @@ import (
 // harness is all that a driver's conformance test needs: the address is the directory.
 func harness(options ...Option) locktest.Harness {
 	return locktest.Harness{
-		Start: func(t testing.TB) string { return filepath.Join(t.TempDir(), "locks") },
-		Open: func(ctx context.Context, dir string) (driver.Store, error) {
-			return Open(ctx, dir, options...)
-		},
+		Start: func(t testing.TB) string { return newDir(t) },
+		Open:  func(ctx context.Context, dir string) (driver.Store, error) { return Open(ctx, dir, options...) },
 		State: leftovers,
 	}
 }
+
+// onNetwork makes a store work as on a network file system: regular files instead of pipes, and wall time.
+func onNetwork(c *config) { c.network = true }
 
 // leftovers lists the files of locks with entries in them, and clients that are dead.
 func leftovers(_ context.Context, dir string) (things []string, err error) {
@@ -50,12 +51,13 @@ func leftovers(_ context.Context, dir string) (things []string, err error) {
 
 func TestConformance(t *testing.T)        { locktest.Run(t, harness()) }
 func TestConformancePolling(t *testing.T) { locktest.Run(t, harness(Polling())) }
+func TestConformanceNetwork(t *testing.T) { locktest.Run(t, harness(onNetwork)) }
 func FuzzNames(f *testing.F)              { locktest.FuzzNames(f, harness()) }
 func BenchmarkStore(b *testing.B)         { locktest.Bench(b, harness()) }
 
 // After all clients have closed nothing is left but the record and two empty directories.
 func TestNothingIsLeft(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "locks")
+	dir := newDir(t)
 	var stores []*Store
 	for range 3 {
 		st, err := Open(t.Context(), dir)

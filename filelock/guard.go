@@ -116,11 +116,10 @@ func (lk *lock) open(ctx context.Context, create bool) (*os.File, error) {
 	w := lk.pending
 	lk.pending = nil
 	if w == nil || !w.resume() {
-		flag := os.O_RDWR
-		if create {
-			flag |= os.O_CREATE
+		f, err := openIn(lk.store.dir.locks, lk.key, os.O_RDWR, 0)
+		if create && errors.Is(err, fs.ErrNotExist) && !lk.store.dir.moved() { // nothing is made where nobody would look for it
+			f, err = openIn(lk.store.dir.locks, lk.key, os.O_RDWR|os.O_CREATE, 0o600)
 		}
-		f, err := openIn(lk.store.dir.locks, lk.key, flag, 0o600)
 		if err != nil {
 			return nil, lk.openProblem(err, create)
 		}
