@@ -149,8 +149,12 @@ func TestMultiUndoKeepsTheOuterMinHold(t *testing.T) {
 		if outer.Err() != nil || outer.Count() != 1 {
 			t.Errorf("the outer hold: %v, count %d", outer.Err(), outer.Count())
 		}
+		wait, cancel := context.WithTimeout(context.WithoutCancel(outer.Context(t.Context())), time.Minute)
+		defer cancel()
+		time.AfterFunc(time.Second, func() { mustUnlock(t, outer) }) // so that the part that is undone is the last to let go
+		_, err = holdfast.Multi(locks.Mutex("a"), locks.Mutex("b")).Lock(wait)
+		expect(t, err, context.DeadlineExceeded, `"b"`)
 		mustUnlock(t, b)
-		mustUnlock(t, outer)
 		_, err = locks.Mutex("a").TryLock(t.Context())
 		expect(t, err, holdfast.ErrHeld, "minimum hold")
 	})
