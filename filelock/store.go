@@ -75,11 +75,11 @@ func attemptHash(a driver.Attempt) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// now is the moment by which entries are counted: by the clock of the machine, or where machines share the directory, by
-// their wall clocks.
+// now is the moment by which entries are counted: by the clock of the machine or, where machines share the directory, by their
+// wall clocks.
 func (st *Store) now() moment {
 	wall := time.Now().UnixNano()
-	if st.boot == "" {
+	if st.network {
 		return moment{stamp(wall), wall}
 	}
 	return moment{bootStamp(), wall}

@@ -164,7 +164,7 @@ func (st *Store) recoverLock(key string) error {
 		}
 		s = &state{} // it was written when the power failed, and never synced: so there is no minimum hold in it
 	}
-	if s.revive(st.now(), st.boot == "") == 0 {
+	if s.revive(st.now(), st.network) == 0 {
 		return removeFile(path)
 	}
 	if err := b.write(s.encode(nil)); err != nil {
