@@ -5,11 +5,14 @@ package filelock_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"holdfast.dev"
 	"holdfast.dev/driver"
@@ -117,17 +120,23 @@ func readTurns(file string) ([]turn, error) {
 	return turns, err
 }
 
-// A mark is what a process writes to the log, in one piece, when it has got the lock and before it unlocks it.
+// A mark is what a process writes to the log, in one piece, when it has got a lock and before it unlocks it.
 type mark struct {
 	Process int64
 	Seq     int64 // how many holds of this process came before
 	Token   uint64
-	Leaves  uint64 // 0: has come, 1: goes
+	N       int64 // permits
+	Mode    driver.Mode
+	Leaves  uint8 // 0: has come, 1: goes
 }
 
 // append locks and unlocks until it is told to end. Every hold leaves two marks in the log, however its process ends.
 func (todo *task) append(orders <-chan order) error {
-	locks, err := holdfast.Open(context.Background(), storeURL(todo.Dir))
+	address := storeURL(todo.Dir)
+	if todo.Poll {
+		address += "?wait=poll"
+	}
+	locks, err := holdfast.Open(context.Background(), address)
 	if err != nil {
 		return err
 	}
@@ -135,8 +144,9 @@ func (todo *task) append(orders <-chan order) error {
 	if err != nil {
 		return err
 	}
+	random := rand.New(rand.NewPCG(uint64(todo.ID), 0))
 	sayAloud(word{Said: "ready"})
-	for seq := int64(0); ; seq++ {
+	for seq := int64(0); ; {
 		select {
 		case <-orders:
 			if err := locks.Close(); err != nil {
@@ -147,19 +157,56 @@ func (todo *task) append(orders <-chan order) error {
 			return nil
 		default:
 		}
-		err := locks.Do(context.Background(), todo.Name, func(ctx context.Context) error {
-			m := mark{Process: int64(todo.ID), Seq: seq, Token: holdfast.Token(ctx)}
-			if err := binary.Write(log, binary.LittleEndian, m); err != nil {
-				return err
-			}
-			runtime.Gosched()
-			m.Leaves = 1
-			return binary.Write(log, binary.LittleEndian, m)
-		})
+		m := mark{Process: int64(todo.ID), Seq: seq}
+		hold, err := todo.take(locks, random, &m)
+		if todo.Hasty && errors.Is(err, context.DeadlineExceeded) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		seq++
+		if err := m.leave(log, hold); err != nil {
+			return err
+		}
 	}
+}
+
+// take gets a lock, of a random kind if there are kinds, and within a random time if it is hasty.
+func (todo *task) take(locks *holdfast.Client, random *rand.Rand, m *mark) (*holdfast.Hold, error) {
+	ctx, cancel := context.Background(), func() {}
+	if todo.Hasty {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(random.Int64N(int64(20*time.Millisecond))))
+	}
+	defer cancel()
+	what := 0
+	if todo.Kinds {
+		what = random.IntN(4)
+	}
+	switch what {
+	case 0:
+		m.Mode = driver.Exclusive
+		return locks.RWMutex(todo.Name).Lock(ctx)
+	case 1:
+		m.Mode, m.N = driver.Permits, 1+random.Int64N(stormLimit)
+		return locks.Semaphore(todo.Name, stormLimit).Acquire(ctx, int(m.N))
+	}
+	m.Mode = driver.Shared
+	return locks.RWMutex(todo.Name).Reader().Lock(ctx)
+}
+
+// leave writes both marks of a hold, and unlocks.
+func (m *mark) leave(log *os.File, hold *holdfast.Hold) error {
+	m.Token = hold.Token()
+	if err := binary.Write(log, binary.LittleEndian, m); err != nil {
+		return err
+	}
+	runtime.Gosched()
+	m.Leaves = 1
+	if err := binary.Write(log, binary.LittleEndian, m); err != nil {
+		return err
+	}
+	return hold.Unlock()
 }
 
 // reopen opens, locks, unlocks and closes until it is killed.

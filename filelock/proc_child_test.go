@@ -27,6 +27,9 @@ type task struct {
 	Counter string // hammer: a file with a number that nothing but the lock protects
 	Log     string // hammer, append: a file that every hold is written to
 	Records string // hammer: a file for what the process itself saw
+	Hasty   bool   // append: its waits are cut off at random
+	Kinds   bool   // append: readers and permits too
+	Poll    bool   // append: it polls
 }
 
 // init, and not TestMain: a child needs nothing of package testing, and five hundred of them start soon.
