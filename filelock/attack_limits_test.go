@@ -134,3 +134,36 @@ func TestNoDescriptors(t *testing.T) {
 	unlock(t, gets(t, locks, "held"))
 	unlock(t, gets(t, locks, "new"))
 }
+
+// TestNothingPilesUp: waits that are cut off, clients that come and go, neighbours that are killed: a process that goes on for long
+// has no more descriptors and goroutines open afterwards than before.
+func TestNothingPilesUp(t *testing.T) {
+	const rounds = 40
+	dir := newDir(t)
+	locks := open(t, dir)
+	hold := take(t, locks, "lock")
+	round := func() {
+		t.Helper()
+		guest, died := here(t, dir), there(t, dir)
+		guest.queues("behind us", "lock")
+		died.queues("behind the guest", "lock")
+		guest.queues("behind a process", "lock")
+		guest.holds("own", "own")
+		guest.tell(order{Do: "cancel", ID: "behind us"})
+		guest.hears("failed", "behind us")
+		died.kill()
+		guest.tell(order{Do: "close"})
+		guest.hears("closed", "")
+	}
+	round() // what is made once, and stays, is made now
+	files, goroutines := descriptors(t), runtime.NumGoroutine()
+	for range rounds {
+		round()
+	}
+	until(t, "descriptors and goroutines are as many as before", func() bool {
+		return descriptors(t) <= files+rounds/4 && runtime.NumGoroutine() <= goroutines+rounds/4
+	})
+	unlock(t, hold)
+	shut(t, locks)
+	sweeps(t, dir)
+}

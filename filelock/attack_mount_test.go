@@ -3,6 +3,7 @@
 package filelock_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,4 +184,24 @@ func TestReadOnly(t *testing.T) {
 	unlock(t, hold)
 	shut(t, locks)
 	must(t, remount(syscall.MS_RDONLY))
+}
+
+// TestInMemory: a file system in memory forgets everything in a restart. Whoever asks for correctness is told so.
+func TestInMemory(t *testing.T) {
+	place := mounted(t, "size=1m")
+	if place == "" {
+		return
+	}
+	dir := filepath.Join(place, "store")
+	locks, err := holdfast.Open(t.Context(), storeURL(dir), holdfast.Require(holdfast.Correctness))
+	if err == nil {
+		locks.Close()
+		t.Fatal("Open accepted a file system in memory, and correctness was asked for")
+	}
+	t.Logf("what a user sees: %v", err)
+	if lacks := new(holdfast.RequirementError); !errors.As(err, &lacks) {
+		t.Errorf("%v is not a RequirementError", err)
+	}
+	locks = open(t, dir)
+	unlock(t, take(t, locks, "lock"))
 }

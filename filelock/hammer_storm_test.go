@@ -3,6 +3,8 @@
 package filelock_test
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -12,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast.dev"
 )
 
 var (
@@ -229,4 +233,55 @@ func TestKilledInOpen(t *testing.T) {
 	unlock(t, take(t, locks, s.todo.Name))
 	shut(t, locks)
 	sweeps(t, s.todo.Dir)
+}
+
+// TestStoppedInBurst: a process is stopped at a random moment of locking and unlocking as fast as it can, so often just while it works on
+// the lock's file. Others who want that lock wait no longer than their contexts allow, other locks are not delayed at all, and when the
+// process goes on, so does everybody.
+func TestStoppedInBurst(t *testing.T) {
+	rounds := 40
+	if testing.Short() {
+		rounds = 10
+	}
+	t.Parallel()
+	r := stormRand(t)
+	s := newStorm(t)
+	locks := open(t, s.todo.Dir)
+	unlock(t, take(t, locks, "another")) // now it has tokens for all rounds: new ones come from the record, which is everybody's
+	s.join(1)
+	burst := s.alive[0]
+	burst.hears("ready", "")
+	unanswered := 0
+	for range rounds {
+		pace(r, 4*time.Millisecond)
+		burst.stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		hold, err := locks.Mutex(s.todo.Name).Lock(ctx)
+		switch {
+		case err == nil:
+			unlock(t, hold)
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Errorf("a wait that was cut off says %v", err)
+		case !errors.Is(err, holdfast.ErrHeld):
+			if unanswered++; unanswered == 1 {
+				t.Logf("what a user sees: %v", err)
+			}
+		}
+		cancel()
+		unlock(t, take(t, locks, "another"))
+		burst.goOn()
+		unlock(t, gets(t, locks, s.todo.Name))
+	}
+	t.Logf("%d times of %d it was stopped while it worked on the file", unanswered, rounds)
+	burst.tell(order{Do: "end"})
+	counts := map[int]int{0: burst.hears("done", "").Count}
+	marks, err := readMarks(s.todo.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := judge(marks, counts, nil); err != nil {
+		t.Error(err)
+	}
+	shut(t, locks)
+	nothingLeft(t, s.todo.Dir)
 }
