@@ -42,8 +42,9 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context) error) e
 	if f == nil {
 		return argumentError("Run: the function is nil")
 	}
+	pause := e.mutex.target.c.backoff()
 	for {
-		done := false // f returned by itself, and not because its term was over
+		done, begun := false, time.Now() // f returned by itself, and not because its term was over
 		err := Do(ctx, &e.mutex, func(ctx context.Context) error {
 			err := f(ctx)
 			done = ctx.Err() == nil || err != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx))
@@ -51,6 +52,11 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context) error) e
 		})
 		if done || !errors.Is(err, ErrLost) || ctx.Err() != nil {
 			return err
+		}
+		if time.Since(begun) > time.Second {
+			pause.Reset()
+		} else {
+			driver.Sleep(ctx, pause.Next()) // a store that loses every hold at once is not asked in a busy loop
 		}
 	}
 }
@@ -62,7 +68,7 @@ func (e *Election) Leader(ctx context.Context) (Holder, error) {
 		return Holder{}, err
 	}
 	for _, h := range info.Holders {
-		if !h.Kept {
+		if !h.Kept && h.Mode != Shared {
 			return h, nil
 		}
 	}

@@ -367,3 +367,22 @@ func TestRunPanicsAndBadArguments(t *testing.T) {
 		expect(t, e.Run(noContext, func(context.Context) error { return nil }), holdfast.ErrArgument, "context is nil")
 	})
 }
+
+// Rule (Run): terms that end as they begin do not become a busy loop.
+func TestRunPausesBetweenShortTerms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks := connect(t, memlock.NewServer())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		terms := 0
+		err := locks.Election("a", holdfast.MaxHold(time.Millisecond)).Run(ctx, func(ctx context.Context) error {
+			terms++
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		expect(t, err, context.DeadlineExceeded)
+		if terms < 10 || terms > 200 {
+			t.Errorf("%d terms of a millisecond in a minute", terms)
+		}
+	})
+}

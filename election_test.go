@@ -92,8 +92,10 @@ func TestLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := memlock.NewServer()
 		watcher := connect(t, server).Election("a")
+		reader := mustLock(t, connect(t, server).RWMutex("a").Reader()) // reads what leaders write, and leads nobody
 		_, err := watcher.Leader(t.Context())
 		expect(t, err, holdfast.ErrNotHeld, `"a"`, "nobody leads")
+		mustUnlock(t, reader)
 		hold := mustLock(t, campaigner{connect(t, server).Election("a", holdfast.Label("blue"), holdfast.MinHold(time.Hour))})
 		time.Sleep(time.Minute)
 		leader, err := watcher.Leader(t.Context())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,8 @@ import (
 //
 // Everybody takes locks in the same order, that of their stores' identities and then of their names, so that two who want the same
 // ones never wait for each other. Parts that are the same lock of the same store are taken once, whatever clients and URLs they came
-// through: for writing if one of them is, with the options of that one; permits of one semaphore add up.
+// through: for writing if one of them is, with the options of that one, or in the hold that the context has of it already; permits of
+// one semaphore add up.
 //
 // A context that already holds a lock which comes later in that order gets ErrDeadlock: its wait and somebody else's could be for
 // each other. Take both with one Multi, or take this one first.
@@ -77,6 +79,9 @@ func (m *MultiLock) lock(ctx context.Context, noWait bool) (*Hold, error) {
 // targets returns the locks of all parts, those of a Multi inside too.
 func (m *MultiLock) targets() (targets []target, err error) {
 	for i, l := range m.lockers {
+		if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, argumentError("Multi: part %d is nil", i+1)
+		}
 		switch l := l.(type) {
 		case *Mutex:
 			targets = append(targets, l.target)
@@ -126,11 +131,19 @@ func inOrder(ctx context.Context, targets []target, noWait bool) ([]*part, error
 			if err := last.precheck(ctx); err != nil {
 				return nil, err
 			}
-		case p.mode == Exclusive && last.mode == Shared:
+		case p.nests(ctx) && !last.nests(ctx), p.nests(ctx) == last.nests(ctx) && p.mode < last.mode:
+			p.mode = min(p.mode, last.mode) // writing counts for both
 			merged[len(merged)-1] = p
+		default:
+			last.mode = min(p.mode, last.mode)
 		}
 	}
 	return merged, nil
+}
+
+// nests reports whether Lock with ctx would nest instead of waiting.
+func (t *target) nests(ctx context.Context) bool {
+	return t.mode != Permits && heldIn(ctx, t.c, t.name) != nil
 }
 
 // comesLater reports a lock that ctx holds already and that everybody else takes after one of the parts.
@@ -147,7 +160,7 @@ func comesLater(ctx context.Context, parts []*part, noWait bool) error {
 		}
 		have := &part{target{c: h.t.c, name: h.Name(), mode: h.t.req.Mode}, identity}
 		for _, p := range parts {
-			nests := p.mode != Permits && heldIn(ctx, p.c, p.name) != nil
+			nests := p.nests(ctx)
 			if !nests && p.compare(have) <= 0 {
 				return fmt.Errorf("holdfast: Multi: %w: the context already holds %s %q of %s, and others take %s %q of %s before it; "+
 					"take both with one Multi", ErrDeadlock, kind(have.mode), have.name, have.c.store, kind(p.mode), p.name, p.c.store)

@@ -138,3 +138,42 @@ func TestMultiBadArguments(t *testing.T) {
 	list[0] = nil // the caller's own slice
 	mustUnlock(t, mustLock(t, m))
 }
+
+// Rule (Multi): of clients of one store through which the same lock is wanted, the one counts whose hold the context has already.
+func TestMultiMergesIntoWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memlock.NewServer()
+		one, two := connect(t, server), connect(t, server)
+		for _, mode := range []struct {
+			what  string
+			outer holdfast.Locker
+			inner []holdfast.Locker
+		}{
+			{"a writer", two.Mutex("a"), []holdfast.Locker{one.Mutex("a"), two.Mutex("a")}},
+			{"a reader of it", two.Mutex("a"), []holdfast.Locker{one.Mutex("a"), two.RWMutex("a").Reader()}},
+			{"a reader", two.RWMutex("a").Reader(), []holdfast.Locker{one.RWMutex("a").Reader(), two.RWMutex("a").Reader()}},
+		} {
+			outer := mustLock(t, mode.outer)
+			inner := mustTry(outer.Context(t.Context()), t, holdfast.Multi(mode.inner...))
+			if inner.Parts()[0].Token() != outer.Token() || outer.Count() != 2 {
+				t.Errorf("%s: tokens %d and %d, count %d", mode.what, inner.Parts()[0].Token(), outer.Token(), outer.Count())
+			}
+			mustUnlock(t, inner)
+			mustUnlock(t, outer)
+		}
+		reader := mustLock(t, two.RWMutex("a").Reader())
+		_, err := holdfast.Multi(two.RWMutex("a").Reader(), one.Mutex("a")).Lock(reader.Context(t.Context()))
+		expect(t, err, holdfast.ErrUpgrade)
+		mustUnlock(t, reader)
+	})
+}
+
+// Rule (Multi): a part that is nil, of whatever type, is ErrArgument.
+func TestMultiNilParts(t *testing.T) {
+	for _, part := range []holdfast.Locker{
+		nil, (*holdfast.Mutex)(nil), (*holdfast.RWMutex)(nil), (*holdfast.Reader)(nil), (*holdfast.MultiLock)(nil),
+	} {
+		_, err := holdfast.Multi(part).Lock(t.Context())
+		expect(t, err, holdfast.ErrArgument, "part 1")
+	}
+}

@@ -32,7 +32,8 @@ func (t *target) lock(ctx context.Context, noWait bool) (*Hold, error) {
 	if c.config.observer != nil {
 		e := Event{Kind: EventFailed, Name: t.name, Mode: t.mode, Label: t.config.label(), Waited: c.clock.Now().Sub(started), Err: err}
 		if err == nil {
-			e.Kind, e.Token, e.Count, e.Left = EventAcquired, hold.Token(), hold.Count(), hold.Left()
+			e.Kind, e.Mode = EventAcquired, hold.t.req.Mode // a reader inside a writer holds as that does
+			e.Token, e.Count, e.Left = hold.Token(), hold.Count(), hold.Left()
 		}
 		c.observe(ctx, e)
 	}
