@@ -48,8 +48,7 @@ func (w *world) granted(s *simWorker, as string, h *Hold, ctx context.Context) {
 		if n.mode == Shared {
 			n.as = "reader"
 		}
-		server := slices.IndexFunc(s.m.clients, func(c *simClient) bool { return c.Client == part.t.c })
-		n.key = simKey{server, part.Name(), n.mode == Permits}
+		n.key = s.key(part.t.c, part.Name(), n.mode)
 		w.log("%s: granted %v to a %s, token %d, left %v", s.label, n.key, n.as, part.Token(), believes(part))
 		w.mu.Lock()
 		w.count.grants++
@@ -201,21 +200,21 @@ func (w *world) compare(h *simHold, left time.Duration, truth *simTruth) {
 		}
 		return
 	}
-	found := false
+	found, longest := false, time.Duration(0) // of one label: an attempt that was dropped may still be there, beside the one that went on
 	for _, fact := range truth.holders {
 		switch {
 		case fact.key != h.key:
 		case fact.holder.Token == token && fact.holder.Label == h.hold.t.req.Label:
-			found = true
-			if fact.holder.Left < left {
-				w.report("%v: token %d is valid for another %v, but in its server only for %v", h.key, token, left, fact.holder.Left)
-			}
+			found, longest = true, max(longest, fact.holder.Left)
 		case h.mode == Exclusive:
 			w.report("%v: a %s with token %d is valid, but its server has token %d too", h.key, h.as, token, fact.holder.Token)
 		}
 	}
-	if !found {
+	switch {
+	case !found:
 		w.report("%v: token %d is valid for another %v, but its server does not have it", h.key, token, left)
+	case longest < left:
+		w.report("%v: token %d is valid for another %v, but in its server only for %v", h.key, token, left, longest)
 	}
 }
 

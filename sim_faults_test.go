@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// simFaults are mistakes put into the core on purpose: one place of one file each. The simulation must find every one of them; the
-// correct core, its twin, is what TestSimulation runs.
+// simFaults are mistakes put into the core on purpose, and into the store for the rules that are its own: one place of one file each.
+// The simulation must find every one of them; the correct core, its twin, is what TestSimulation runs.
 var simFaults = []struct {
 	name, file, old, new string
 	finds                string // what it must complain of
@@ -105,6 +105,30 @@ var simFaults = []struct {
 	old:   "range slices.Clone(k.tenures) {",
 	new:   "range slices.Clone(k.tenures[:min(1, len(k.tenures))]) {",
 	finds: "its server has said that it is gone, but its context lives",
+}, {
+	name:  "permits nest in a lock of the same name",
+	file:  "target.go",
+	old:   "outer != nil && t.mode != driver.Permits",
+	new:   "outer != nil",
+	finds: "is held, but that was not asked for",
+}, {
+	name:  "the store gives each reader a token of its own",
+	file:  "memlock/lock.go",
+	old:   "r != nil && r.state == holding && r.broken == nil",
+	new:   "r != nil && r.state == ended",
+	finds: "are side by side: they are of one generation",
+}, {
+	name:  "the store lets a writer in beside readers",
+	file:  "memlock/lock.go",
+	old:   "\treturn l.holders.len == 0\n",
+	new:   "\treturn l.holders.len == 0 || l.holders.back.mode == driver.Shared\n",
+	finds: "is granted while a reader with token",
+}, {
+	name:  "the store gives more permits than there are",
+	file:  "memlock/lock.go",
+	old:   "c.n <= l.limit-l.taken",
+	new:   "c.n <= l.limit",
+	finds: "permits are granted while",
 }}
 
 // TestSimulationFindsFaults is the test of the simulation.
@@ -142,7 +166,7 @@ func overlay(t *testing.T, file, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutant := filepath.Join(dir, file)
+	mutant := filepath.Join(dir, filepath.Base(file))
 	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,14 @@ func (s *simWorker) turnMulti() {
 
 // multi takes locks as one. When it fails nothing of it is left.
 func (s *simWorker) multi(locks []simKey, ctx context.Context) {
-	hold, err := s.try(Multi(s.parts(locks)...), ctx)
+	l := Multi(s.parts(locks)...)
+	hold, err := s.try(l, ctx)
 	if err != nil {
 		s.multiFailed(err)
 		return
 	}
 	ctx = hold.Context(ctx)
+	s.asAsked(l, hold)
 	for _, part := range hold.Parts() {
 		if left := believes(part); left <= 0 && ctx.Err() == nil {
 			s.w.violation("%s: a Multi was granted without its part %v, and its context lives", s.label, part)
@@ -30,6 +32,40 @@ func (s *simWorker) multi(locks []simKey, ctx context.Context) {
 	}
 	s.w.granted(s, "part of a Multi", hold, ctx)
 	s.work(hold, ctx, s.nestInMulti)
+}
+
+// asAsked checks that every lock that was asked for is held, once, for writing if that was asked for, and nothing else.
+func (s *simWorker) asAsked(l Locker, hold *Hold) {
+	targets, err := Multi(l).targets()
+	if err != nil {
+		s.w.violation("%s: granted what cannot be asked for: %v", s.label, err)
+	}
+	type amount struct {
+		mode Mode
+		n    int
+	}
+	want := make(map[simKey]amount)
+	for _, t := range targets {
+		k := s.key(t.c, t.name, t.mode)
+		a := want[k]
+		if a.mode != Exclusive {
+			a.mode = t.mode
+		}
+		a.n += t.n
+		want[k] = a
+	}
+	for _, part := range hold.Parts() {
+		r := part.t.req
+		k := s.key(part.t.c, r.Name, r.Mode)
+		a, asked := want[k]
+		if reads := part.parent != nil && a.mode == Shared; !asked || !reads && a != (amount{r.Mode, r.N}) {
+			s.w.violation("%s: %v is held, but that was not asked for: %+v", s.label, part, want)
+		}
+		delete(want, k)
+	}
+	if len(want) > 0 {
+		s.w.violation("%s: granted without %v", s.label, want)
+	}
 }
 
 // multiFailed checks that a Multi that failed is never seen half. The release of a part that was held is waited for only as long as
@@ -54,25 +90,28 @@ func (s *simWorker) some(keys []simKey, n int) []simKey {
 	return keys[:n+s.random.IntN(len(keys)-n+1)]
 }
 
-// parts are locks as parts of a Multi: mutexes, readers where there are any, permits where there are any, one of them twice
-// sometimes.
+// parts are locks as parts of a Multi, one of them twice sometimes.
 func (s *simWorker) parts(locks []simKey) (parts []Locker) {
 	for _, k := range locks {
-		c := s.client(k)
-		switch {
-		case s.w.uses.readers && s.chance(3):
-			parts = append(parts, c.RWMutex(k.name, s.options()...).Reader())
-		case s.w.uses.permits && s.chance(3):
-			parts = append(parts, c.Semaphore(k.name, s.w.limit, s.options()...).Permits(1))
-		default:
-			parts = append(parts, c.Mutex(k.name, s.options()...))
-		}
+		parts = append(parts, s.part(k))
 	}
 	if s.chance(4) {
-		parts = append(parts, parts[0])
+		parts = append(parts, s.part(locks[0]))
 	}
 	s.random.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 	return parts
+}
+
+// part is a mutex; a reader or permits where there are any.
+func (s *simWorker) part(k simKey) Locker {
+	c := s.client(k)
+	switch {
+	case s.w.uses.readers && s.chance(3):
+		return c.RWMutex(k.name, s.options()...).Reader()
+	case s.w.uses.permits && s.chance(3):
+		return c.Semaphore(k.name, s.w.limit, s.options()...).Permits(1)
+	}
+	return c.Mutex(k.name, s.options()...)
 }
 
 // all is every lock there is, in any order.

@@ -28,6 +28,12 @@ func (s *simWorker) lock() simKey { return s.w.locks[s.random.IntN(len(s.w.locks
 
 func (s *simWorker) client(k simKey) *simClient { return s.m.clients[k.server] }
 
+// key is client for the way back.
+func (s *simWorker) key(c *Client, name string, mode Mode) simKey {
+	server := slices.IndexFunc(s.m.clients, func(own *simClient) bool { return own.Client == c })
+	return simKey{server, name, mode == Permits}
+}
+
 // anew gives the next attempt a label of its own.
 func (s *simWorker) anew() {
 	s.turns++
@@ -79,6 +85,7 @@ func (s *simWorker) take(as string, l Locker, ctx context.Context, nest func(con
 		return
 	}
 	ctx = hold.Context(ctx)
+	s.asAsked(l, hold)
 	s.w.granted(s, as, hold, ctx)
 	s.work(hold, ctx, nest)
 }
@@ -163,6 +170,7 @@ func (s *simWorker) work(hold *Hold, ctx context.Context, nest func(context.Cont
 		cancel()
 	}
 	s.release(hold, ctx)
+	s.held("has unlocked")
 }
 
 // rest waits for d, or until ctx ends.
