@@ -34,7 +34,7 @@ func TestRemovedWhileHeld(t *testing.T) {
 		g := take(t, a, r)
 		removeLock(t, a, "x")
 		for _, st := range []*Store{a, b} {
-			_, err := st.Acquire(t.Context(), ask("x", driver.Exclusive))
+			_, err := st.Acquire(t.Context(), ask("x", driver.Exclusive, noWait))
 			isRefused(t, err, "it was removed while")
 		}
 		free(t, a, r)

@@ -1,6 +1,7 @@
 package filelock
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -162,4 +163,17 @@ func TestInspectHidesTheDead(t *testing.T) {
 			t.Fatalf("%+v; want one that is kept, and nobody who waits", info)
 		}
 	}
+}
+
+// A semaphore that only the dead use takes another limit; one that is in use does not.
+func TestLimitOfTheDead(t *testing.T) {
+	dir := newDir(t)
+	a, b := opened(t, dir), opened(t, dir)
+	take(t, a, ask("s", driver.Permits, permits(1, 3)))
+	_, err := b.Acquire(t.Context(), ask("s", driver.Permits, permits(1, 5), noWait))
+	if limit, ok := errors.AsType[*driver.LimitError](err); !ok || limit.Have != 3 || limit.Want != 5 {
+		t.Errorf("another limit: %v; want both named", err)
+	}
+	kill(a)
+	take(t, b, ask("s", driver.Permits, permits(5, 5), noWait))
 }

@@ -228,7 +228,7 @@ func (w *world) check() {
 }
 
 func TestNobodyIsForgotten(t *testing.T) {
-	seeds := 300
+	seeds := 150
 	if testing.Short() {
 		seeds = 50
 	}

@@ -3,6 +3,7 @@ package filelock
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,40 +43,56 @@ func TestTokensRise(t *testing.T) {
 	}
 }
 
-// The ceiling is on the disk before a token below it is given: after a power failure the rest of the record may be lost.
+// The ceiling is on the disk before a token below it is given: a power failure may bring back an older text of the rest of the
+// record, or lose it.
 func TestCeilingIsDurable(t *testing.T) {
 	dir := newDir(t)
-	st := opened(t, dir, booted("a"))
+	opened(t, dir, booted("a")).Close()
 	path := filepath.Join(dir, recordName)
-	top := uint64(0)
-	for range 3 * tokenReserve / tokenBlock {
+	old := takeTokens(t, dir, 1)
+	stale := readFile(t, path)
+	top := takeTokens(t, dir, 3*tokenReserve/tokenBlock)
+	if top <= old {
+		t.Fatalf("tokens up to %d after %d", top, old)
+	}
+	durable := readFile(t, path)[:countBase]
+	for what, count := range map[string][]byte{"an older count": stale[countBase:], "no count": nil} {
+		if err := os.WriteFile(path, append(slices.Clone(durable), count...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		after := opened(t, dir, booted("b"))
+		if g := take(t, after, ask("x", driver.Exclusive)); g.Token < top {
+			t.Errorf("%s: token %d after a restart; tokens up to %d were given before", what, g.Token, top)
+		}
+		after.Close()
+	}
+}
+
+// takeTokens takes blocks from the record, and returns the end of the last.
+func takeTokens(t *testing.T, dir string, blocks int) (top uint64) {
+	t.Helper()
+	for range blocks {
 		r, err := openRecord(t.Context(), dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := r.ceiling
-		_, end, err := r.take()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if end > before && end > r.ceiling || end <= top {
-			t.Fatalf("tokens up to %d are given, after %d, below a ceiling of %d", end, top, r.ceiling)
+		from, end, err := r.take()
+		if err != nil || from < top || end > r.ceiling {
+			t.Fatalf("tokens from %d to %d, below a ceiling of %d: %v", from, end, r.ceiling, err)
 		}
 		top = end
 		r.close()
 	}
-	st.Close()
+	return top
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, text[:countBase], 0o600); err != nil { // what was not synced is lost
-		t.Fatal(err)
-	}
-	after := opened(t, dir, booted("b"))
-	if g := take(t, after, ask("x", driver.Exclusive)); g.Token < top {
-		t.Errorf("token %d after a restart; tokens up to %d were given before", g.Token, top)
-	}
+	return text
 }
 
 // A restart of the machine ends what was held and waited for, and nothing is left of it.
@@ -160,10 +177,7 @@ func TestRestartWithRuins(t *testing.T) {
 	}
 	path := func(name string) string { return before.dir.lockPath(keyOf(name, driver.Exclusive)) }
 	kill(before)
-	torn, err := os.ReadFile(path("torn"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	torn := readFile(t, path("torn"))
 	torn[20] ^= 1 // its only header
 	for name, text := range map[string][]byte{"zeros": make([]byte, 4096), "short": nil, "torn": torn, "foreign": []byte("somebody's")} {
 		if err := os.WriteFile(path(name), text, 0o600); err != nil {
