@@ -13,10 +13,19 @@ var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run this seed only, and print all that happens")
 )
 
-// TestSimulation runs the core, in fake time, over a store and a network that do everything to it that rules of time and ownership
-// must withstand: delay, loss, duplication, reordering, clients that are paused, cut off or killed, a store that forgets, clocks
-// that drift and jump, holds that are broken. In every world no two holds are valid at once, contexts end before the next grant,
-// tokens rise, nothing is left behind, and after healing everybody is served.
+// TestSimulation runs the core, in fake time, over one or two stores and a network that do everything to it that rules of time and
+// ownership must withstand: delay, loss, duplication, reordering, machines that are paused, cut off or killed, a store that forgets
+// or that nobody reaches, clocks that drift and jump, holds that are broken; with a lease for each hold, or one for all of a client's.
+// Workers use mutexes, and in some worlds readers and writers, semaphores, Multis and elections. In every world:
+//
+//   - nobody is valid beside a writer or a leader, and never more permits than there are; what a client believes its store has, for
+//     at least as long;
+//   - contexts end before the next grant, when the validity is over, and when the store says that a lease is gone, of all its holds;
+//   - tokens rise, and readers side by side share one;
+//   - re-entry never waits, a writer inside a reader and a Multi against the order are refused at once;
+//   - a Multi is never seen half, neither when it fails nor when it is granted;
+//   - Run resigns after its function has returned, and campaigns again after a loss;
+//   - nothing is left behind, and after healing everybody is served.
 //
 // A seed that fails is run once more with its story printed, and again by:
 //
