@@ -54,9 +54,26 @@ func (h *Held) Error() string {
 		b.WriteString(holder.describe())
 	}
 	if h.RetryIn > 0 {
-		fmt.Fprintf(&b, "; free in %v unless it is renewed", round(h.RetryIn))
+		fmt.Fprintf(&b, h.retry(), round(h.RetryIn))
 	}
 	return b.String()
+}
+
+// retry words RetryIn. A hold that nobody has any more is not renewed, and one that never runs out is not free by then.
+func (h *Held) retry() string {
+	kept := 0
+	for _, holder := range h.Holders {
+		switch {
+		case holder.Kept:
+			kept++
+		case holder.Left == Forever:
+			return "; ask again in %v"
+		}
+	}
+	if kept > 0 && kept == len(h.Holders) {
+		return "; free in %v"
+	}
+	return "; free in %v unless it is renewed"
 }
 
 func (h Holder) describe() string {
@@ -71,12 +88,20 @@ func (h Holder) describe() string {
 	switch {
 	case h.Mode == Shared:
 		how = "reading, " + how
-	case h.Mode == Permits && h.N == 1:
-		how = "1 permit, " + how
 	case h.Mode == Permits:
-		how = fmt.Sprintf("%d permits, %s", h.N, how)
+		how = countPermits(h.N) + ", " + how
+	}
+	if h.Broken {
+		how += ", told to end, not released yet"
 	}
 	return fmt.Sprintf("%q for %v (%s)", label, round(h.Held), how)
+}
+
+func countPermits(n int) string {
+	if n == 1 {
+		return "1 permit"
+	}
+	return fmt.Sprintf("%d permits", n)
 }
 
 // Guarded is the answer "the store grants nothing yet": locks granted before a restart or a failover may still be valid.
@@ -114,8 +139,11 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	if e.Have == 0 {
-		return fmt.Sprintf("%d permits of a limit of %d: ask for at least one and at most the limit", e.N, e.Want)
+	switch {
+	case e.Want < 1:
+		return fmt.Sprintf("the limit is %d: name at least 1", e.Want)
+	case e.Have == 0:
+		return fmt.Sprintf("%s of a limit of %d: ask for at least one and at most the limit", countPermits(e.N), e.Want)
 	}
 	return fmt.Sprintf("the limit is %d here but %d where the semaphore is in use: everybody who uses it must name the same", e.Want, e.Have)
 }

@@ -59,7 +59,7 @@ type URL struct {
 func ParseURL(text string) (*URL, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !validScheme(scheme) {
-		return nil, &URLError{Problem: "it does not begin with a scheme; write scheme://…, for instance mem://"}
+		return nil, &URLError{Problem: "it does not begin with a scheme; write file:///var/lib/x, for instance: schemes are lower case, followed by ://"}
 	}
 	u := &URL{Scheme: scheme}
 	bad := func(problem string) (*URL, error) { return nil, &URLError{Scheme: scheme, Problem: problem} }
@@ -71,6 +71,9 @@ func ParseURL(text string) (*URL, error) {
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		authority, path = rest[:i], rest[i:]
+	}
+	if strings.Contains(text, "#") && !strings.Contains(rest+query, "@") {
+		return bad("a # is not percent-encoded; write %23 for it")
 	}
 	if spills(authority, path+query) || strings.Contains(text, "#") {
 		return bad("a character of the password, or an @ or # elsewhere, is not percent-encoded; write %2F for /, %3F for ?, %23 for #, %40 for @")
@@ -94,7 +97,7 @@ func ParseURL(text string) (*URL, error) {
 		}
 	}
 	if authority != "" {
-		return bad("its host list is malformed; write host:port, or [::1]:port, separated by commas, with ports from 1 to 65535")
+		return bad(hostsProblem(scheme, authority))
 	}
 	if u.Path, err = url.PathUnescape(path); err != nil {
 		return bad("its path is not percent-encoded correctly")
@@ -103,6 +106,14 @@ func ParseURL(text string) (*URL, error) {
 		return bad(err.Error())
 	}
 	return u, nil
+}
+
+// hostsProblem says what to write instead of a malformed host list: a drive of Windows belongs to the path.
+func hostsProblem(scheme, hosts string) string {
+	if drive, _, found := strings.Cut(hosts, ":"); found && len(drive) == 1 && scheme == "file" {
+		return "a drive is written behind three slashes, file:///C:/locks for instance"
+	}
+	return "its host list is malformed; write host:port, or [::1]:port, separated by commas, with ports from 1 to 65535"
 }
 
 // spills reports whether a password that was not encoded may have spilled over into what follows it: then nothing of it may be read
