@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"holdfast.dev/driver"
 )
@@ -39,10 +40,12 @@ func openDirectory(path string, allowNetwork bool) (*directory, error) {
 		return nil, refused(path, errors.New("it is not an absolute path: name the directory from the root, so that every process means the same one"))
 	}
 	path = filepath.Clean(path)
-	if err := os.MkdirAll(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, refused(path, fmt.Errorf("the directory cannot be made: %w; make it yourself, for the user whom this process runs as", bare(err)))
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || notDirectory(err) {
+		if err := makeDirectory(path); err != nil {
+			return nil, err
+		}
 	}
-	info, err := checkDirectory(path)
+	info, err := checkDirectory(path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +60,33 @@ func openDirectory(path string, allowNetwork bool) (*directory, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// makeDirectory makes path, and what is missing above it, for this user alone.
+func makeDirectory(path string) error {
+	err := os.MkdirAll(path, 0o700)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if notDirectory(err) {
+		for above := filepath.Dir(path); above != filepath.Dir(above); above = filepath.Dir(above) {
+			if info, err := os.Stat(above); err == nil && !info.IsDir() {
+				return refused(path, fmt.Errorf("it cannot be made, because %s is %s, not a directory: name another path", above, kindOf(info)))
+			}
+		}
+	}
+	return refused(path, fmt.Errorf("the directory cannot be made: %w; make it yourself, for the user whom this process runs as", bare(err)))
+}
+
+// notDirectory reports whether something on the path is no directory.
+func notDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// kindOf says what something is that is no directory.
+func kindOf(info os.FileInfo) string {
+	if info.Mode().IsRegular() {
+		return "a file"
+	}
+	return "something else (" + info.Mode().Type().String() + ")"
 }
 
 // openParts makes and opens what is inside, once the record is there.
@@ -75,7 +105,7 @@ func openPart(path string) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, refused(path, fmt.Errorf("the directory cannot be made: %w", bare(err)))
 	}
-	info, err := checkDirectory(path)
+	info, err := checkDirectory(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +120,8 @@ func openPart(path string) (*os.File, error) {
 	return f, nil
 }
 
-// checkDirectory refuses everything but a directory of our own that nobody else can write to.
-func checkDirectory(path string) (os.FileInfo, error) {
+// checkDirectory refuses everything but a directory of our own that nobody else can write to: the whole, or a part of it.
+func checkDirectory(path string, part bool) (os.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, refused(path, bare(err))
@@ -100,33 +130,63 @@ func checkDirectory(path string) (os.FileInfo, error) {
 	case mode&fs.ModeSymlink != 0:
 		return nil, refused(path, errors.New("it is a symbolic link, which could lead elsewhere tomorrow: name the directory that it leads to"))
 	case !mode.IsDir():
-		return nil, refused(path, errors.New("it is not a directory: name one, or a path where one can be made"))
+		return nil, refused(path, fmt.Errorf("it is %s, not a directory: name one, or a path where one can be made", kindOf(info)))
+	}
+	asUser, private := "run it as that user, or use a directory of its own", "chmod 700 it, if it is meant for this"
+	if !part && isShared(path, info) {
+		asUser = "name a directory of your own in it, for instance " + filepath.Join(path, "NAME")
+		private = asUser
 	}
 	if err := checkOurs(info); err != nil {
-		return nil, refused(path, err)
+		return nil, refused(path, fmt.Errorf("%w: %s", err, asUser))
 	}
 	if perm := info.Mode().Perm(); perm&0o022 != 0 && modesCount {
-		return nil, refused(path, fmt.Errorf("its mode is %#o, so others can write into it, and could take or free any lock: chmod 700 it, if it is meant for this", perm))
+		return nil, refused(path, fmt.Errorf("its mode is %#o, so others can write into it, and could take or free any lock: %s", perm, private))
 	}
 	return info, nil
 }
 
-// checkContent refuses a directory that is somebody else's: it is ours if it is empty, or has our record in it.
+// isShared reports whether a directory that others can write into is theirs to write into, such as the one for temporary files: one
+// that is sticky, or has something in it that is not ours. Its mode must not be changed for our sake.
+func isShared(path string, info os.FileInfo) bool {
+	if info.Mode().Perm()&0o022 == 0 || !modesCount {
+		return false
+	}
+	if info.Mode()&fs.ModeSticky != 0 {
+		return true
+	}
+	stranger, err := strangerIn(path)
+	return err != nil || stranger != ""
+}
+
+// checkContent refuses a directory that is somebody else's.
 func (d *directory) checkContent() error {
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
+	switch stranger, err := strangerIn(d.path); {
+	case err != nil:
 		return refused(d.path, bare(err))
-	}
-	for _, e := range entries {
-		if e.Name() == recordName {
-			return nil
-		}
-	}
-	for _, e := range entries {
+	case stranger != "":
 		return refused(d.path, fmt.Errorf("it is not a holdfast directory: there is no file %q in it, but there is %q; name an empty directory, or one that does not exist",
-			recordName, e.Name()))
+			recordName, stranger))
 	}
 	return nil
+}
+
+// strangerIn names something in a directory that is not ours, or "": it is ours if it is empty, or has our record in it.
+func strangerIn(path string) (string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", err
+	}
+	stranger := ""
+	for _, e := range entries {
+		if e.Name() == recordName {
+			return "", nil
+		}
+		if stranger == "" {
+			stranger = e.Name()
+		}
+	}
+	return stranger, nil
 }
 
 // moved reports whether the path leads to another directory than the one that was opened, or to none.
@@ -177,7 +237,7 @@ func checkFile(info os.FileInfo) error {
 		return fmt.Errorf("it is not a regular file (%v), and we make no other: remove it, if no process of ours uses it", info.Mode().Type())
 	}
 	if err := checkOurs(info); err != nil {
-		return err
+		return fmt.Errorf("%w: run it as that user, or use a directory of its own", err)
 	}
 	return checkPrivate(info)
 }

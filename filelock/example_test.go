@@ -29,7 +29,7 @@ func Example() {
 	defer remove()
 	ctx := context.Background()
 
-	locks, err := holdfast.Open(ctx, "file://"+dir)
+	locks, err := holdfast.Open(ctx, filelock.URL(dir))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,6 +42,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	// Output: no other process is here
+}
+
+// The URL of a directory that the program finds out when it runs. Open makes it, and the directories above it, if they do not exist.
+func ExampleURL() {
+	fmt.Println(filelock.URL("/var/lib/my shop/locks"))
+	// Output: file:///var/lib/my%20shop/locks
 }
 
 // A store that is opened by hand, with a client of the core on it.

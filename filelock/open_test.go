@@ -25,13 +25,14 @@ func openText(t *testing.T, text string) (driver.Store, error) {
 }
 
 func TestURLs(t *testing.T) {
-	dir := filepath.ToSlash(newDir(t))
+	dir := newDir(t)
+	text := URL(dir)
 	for _, query := range []string{"", "?wait=poll", "?network=allow", "?network=allow&wait=poll"} {
-		st, err := openText(t, "file://"+dir+query)
+		st, err := openText(t, text+query)
 		if err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
-		if got := st.String(); got != "file://"+dir {
+		if got := st.String(); got != text {
 			t.Errorf("%s: String is %q", query, got)
 		}
 		if polls := st.(*Store).polls; polls != (strings.Contains(query, "poll") || !pipesWork) {
@@ -40,14 +41,74 @@ func TestURLs(t *testing.T) {
 		st.Close()
 	}
 	for _, wrong := range []string{"?wait=push", "?wait=", "?network=yes", "?other=1", "?wait=poll&wait=poll"} {
-		if _, err := openText(t, "file://"+dir+wrong); !errors.Is(err, driver.ErrURL) {
+		if _, err := openText(t, text+wrong); !errors.Is(err, driver.ErrURL) {
 			t.Errorf("%s: %v; want ErrURL", wrong, err)
 		}
 	}
-	for _, wrong := range []string{"file://host/x", "file://user:word@/x", "file://"} {
-		if _, err := openText(t, wrong); !errors.Is(err, driver.ErrURL) {
-			t.Errorf("%s: %v; want ErrURL", wrong, err)
+	for wrong, says := range map[string]string{
+		"file://host/x":       "three slashes",
+		"file://user:word@/x": "three slashes",
+		"file://./locks":      "relative paths and ~ are not taken",
+		"file://~/locks":      "relative paths and ~ are not taken",
+		"file:///~/locks":     "relative paths and ~ are not taken",
+		"file:///./locks":     "relative paths and ~ are not taken",
+		"file:///../locks":    "relative paths and ~ are not taken",
+		URL("~/locks"):        "relative paths and ~ are not taken",
+		URL("~"):              "relative paths and ~ are not taken",
+		"file://":             "names no directory",
+		URL(""):               "names no directory",
+		URL("a\x00b"):         "zero byte",
+	} {
+		if _, err := openText(t, wrong); !errors.Is(err, driver.ErrURL) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want ErrURL, and that it says %q", wrong, err, says)
 		}
+	}
+}
+
+// A path becomes a URL and a path again, whatever is in it, on every system.
+func TestURLOfPath(t *testing.T) {
+	for _, c := range []struct {
+		path    string
+		windows bool
+		want    string
+	}{
+		{"/var/lib/locks", false, "file:///var/lib/locks"},
+		{"/home/me@work/100% a?b#c:d", false, "file:///home/me%40work/100%25%20a%3Fb%23c:d"},
+		{"/a:b/me@work", false, "file:///a:b/me%40work"},
+		{"/tab\t/\xff/é/back\\slash", false, "file:///tab%09/%FF/%C3%A9/back%5Cslash"},
+		{`C:\locks`, true, "file:///C:/locks"},
+		{`C:\Users\me@work\my locks`, true, "file:///C:/Users/me%40work/my%20locks"},
+		{`\\server\share\locks`, true, "file://///server/share/locks"},
+	} {
+		got := urlOf(c.path, c.windows)
+		if got != c.want {
+			t.Errorf("%q becomes %s, want %s", c.path, got, c.want)
+		}
+		u, err := driver.ParseURL(got)
+		if err != nil {
+			t.Errorf("%s: %v", got, err)
+		} else if again := pathOf(u.Path, c.windows); again != c.path || len(u.Hosts) > 0 {
+			t.Errorf("%s is read as %q of %q, want %q", got, again, u.Hosts, c.path)
+		}
+	}
+}
+
+// A relative path counts from the directory in which the process is.
+func TestURLOfRelativePath(t *testing.T) {
+	parent := t.TempDir()
+	t.Chdir(parent)
+	st, err := openText(t, URL(filepath.Join("new", "my locks")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(here, "new", "my locks")
+	if _, err := os.Stat(filepath.Join(parent, "new", "my locks", recordName)); err != nil || st.String() != URL(want) {
+		t.Errorf("%s was opened, with %v; want %s", st, err, want)
 	}
 }
 

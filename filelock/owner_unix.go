@@ -18,8 +18,7 @@ const inodesShow = true
 func checkOurs(info os.FileInfo) error {
 	sys, ok := info.Sys().(*syscall.Stat_t)
 	if euid := os.Geteuid(); ok && int(sys.Uid) != euid {
-		return fmt.Errorf("it belongs to user %d, and this process runs as user %d: run it as that user, or use a directory of its own",
-			sys.Uid, euid)
+		return fmt.Errorf("it belongs to user %d, and this process runs as user %d", sys.Uid, euid)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package filelock
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"holdfast.dev/driver"
 )
@@ -67,7 +66,7 @@ func (st *Store) release(ctx context.Context, a *attempt, r *driver.Request) err
 		st.mu.Lock()
 		defer st.mu.Unlock()
 		a.gone(driver.ErrGone)
-		return fmt.Errorf("%w: %v", driver.ErrGone, err)
+		return &goneWith{err}
 	case err != nil:
 		return err
 	case gone:
@@ -75,6 +74,14 @@ func (st *Store) release(ctx context.Context, a *attempt, r *driver.Request) err
 	}
 	return nil
 }
+
+// goneWith is ErrGone, and says only why: that there is no such hold any more is said by whoever is told ErrGone.
+type goneWith struct{ why error }
+
+func (g *goneWith) Error() string { return g.why.Error() }
+
+// Unwrap makes it ErrGone, and an answer.
+func (g *goneWith) Unwrap() error { return driver.ErrGone }
 
 // releaseRemoved releases an attempt whose lock's file somebody has removed. If it held, nobody else could: the claim has seen to
 // that. It ends now, and those who wait in the removed file are told to look again.

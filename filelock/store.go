@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net/url"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -123,13 +121,7 @@ func (st *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 func (st *Store) Clock() driver.Clock { return driver.Boot() }
 
 // String is the URL of the directory.
-func (st *Store) String() string {
-	path := filepath.ToSlash(st.dir.path)
-	if path != "" && path[0] != '/' {
-		path = "/" + path
-	}
-	return "file://" + (&url.URL{Path: path}).EscapedPath()
-}
+func (st *Store) String() string { return urlOf(st.dir.path, onWindows) }
 
 // Format prints String, whatever the verb.
 func (st *Store) Format(f fmt.State, _ rune) { io.WriteString(f, st.String()) }
