@@ -47,7 +47,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context) error) e
 		done, begun := false, time.Now() // f returned by itself, and not because its term was over
 		err := Do(ctx, &e.mutex, func(ctx context.Context) error {
 			err := f(ctx)
-			done = ctx.Err() == nil || err != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx))
+			done = ctx.Err() == nil || err != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ErrLost)
 			return err
 		})
 		if done || !errors.Is(err, ErrLost) || ctx.Err() != nil {
@@ -63,6 +63,9 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context) error) e
 
 // Leader shows who leads. It may have changed by the time that you read it: never decide by it who may write. ErrNotHeld: nobody leads.
 func (e *Election) Leader(ctx context.Context) (Holder, error) {
+	if err := e.mutex.target.precheck(ctx); err != nil {
+		return Holder{}, err
+	}
 	info, err := e.mutex.target.c.Inspect(ctx, e.Name())
 	if err != nil {
 		return Holder{}, err
@@ -102,7 +105,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Holder, error] {
 			yield(Holder{}, argumentError("the context is nil"))
 			return
 		}
-		troubled := driver.Backoff{Min: observeEvery, Max: observeAfter, Rand: e.mutex.target.c.random}
+		troubled := driver.Backoff{Min: observeEvery, Max: observeAfter}
 		var last sight
 		for ctx.Err() == nil {
 			leader, err := e.Leader(ctx)
@@ -118,7 +121,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Holder, error] {
 			switch {
 			case err == nil, now.none:
 				troubled.Reset()
-			case hopeless(err), errors.Is(err, ErrArgument):
+			case hopeless(err), errors.Is(err, ErrArgument), errors.Is(err, ErrName), errors.Is(err, ErrTTL):
 				return
 			default:
 				pause = troubled.Next()

@@ -14,12 +14,14 @@ import (
 // A Hold is one successful acquisition, from its grant until Unlock or loss. It belongs to whoever has it: no goroutine or thread
 // owns it. Its methods may be called from many goroutines.
 type Hold struct {
-	t      *tenure       // nil: of a Multi
-	parts  []*Hold       // of a Multi, which has nothing else: see multi.go
-	parent *Hold         // the hold that this one re-entered; nil: it is the outermost
-	turn   chan struct{} // the parent's slot, which this one has taken; nil: none was needed
+	t      *tenure // nil: of a Multi
+	parts  []*Hold // of a Multi, which has nothing else: see multi.go
+	whole  *Hold   // the Multi of which it is a part
+	parent *Hold   // the hold that this one re-entered, or, once that was unlocked, the one around it; nil: it is the outermost
 
 	// Guarded by the client's mutex:
+	turn     chan struct{} // the slot that this one has taken: its parent's, or, since that was unlocked, that one's; nil: none was needed
+	heir     *Hold         // the live child that has taken this one's slot
 	contexts map[*holdContext]ending
 	slot     chan struct{} // taken by the one live child; nil until somebody re-enters
 	done     chan struct{} // closed when the hold has ended; nil until somebody waits for that
@@ -87,7 +89,7 @@ func (h *Hold) FenceToken() (uint64, error) {
 }
 
 // Left returns how long the hold is valid if it is not renewed any more: nobody else can hold the lock for that long. 0 once it is
-// lost or unlocked. A store where nothing runs out says Forever.
+// over or unlocked; a hold that was broken, or whose Grace has begun, is lost but not over. A store where nothing runs out says Forever.
 func (h *Hold) Left() time.Duration {
 	if h.parts != nil {
 		return h.leftOfParts()
@@ -258,7 +260,7 @@ func (h *Hold) renew(ctx context.Context, op string, ttl time.Duration) error {
 
 // Unlock ends the hold; the last one of a re-entered lock frees it. It needs no context: it waits for the store no longer than the
 // hold is valid, and 5 s at most; then it goes on in the background, and the error says so. It does nothing the second time, and
-// says ErrReleased. ErrLost: the hold had ended before, so the work under it was not protected to its end.
+// says ErrReleased, or ErrLost again. ErrLost: the hold had ended before, so the work under it was not protected to its end.
 func (h *Hold) Unlock() error {
 	if h.parts != nil {
 		return h.unlockParts(unlockWait, (*Hold).free)
@@ -272,7 +274,7 @@ func (h *Hold) free(wait time.Duration) error { return h.unlock(h.t.req, wait) }
 // undo unlocks a hold under which nobody ran, so that its MinHold does not count.
 func (h *Hold) undo(wait time.Duration) error {
 	req := *h.t.req
-	if h.parent == nil {
+	if h == &h.t.root { // else somebody ran under the hold around it
 		req.Keep = 0
 	}
 	return h.unlock(&req, wait)
@@ -297,6 +299,7 @@ func (h *Hold) unlock(req *driver.Request, wait time.Duration) error {
 	if c.closed && !t.working() {
 		t.dropHolds() // they were left only because of this one
 	}
+	turn := h.bequeath()
 	last := len(t.holds) == 0 && !t.detached
 	end := t.end()
 	wait = min(wait, t.left(now))
@@ -314,8 +317,8 @@ func (h *Hold) unlock(req *driver.Request, wait time.Duration) error {
 	} else {
 		t.recount(e.Count)
 	}
-	if h.turn != nil {
-		<-h.turn
+	if turn != nil {
+		<-turn
 	}
 	return h.unlocked(e, now)
 }

@@ -22,8 +22,14 @@ func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.
 		return none, err
 	}
 	defer c.end()
-	result, err := f(ctx)
-	if err != nil {
+	wait, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer c.endWithClient(&cancel)()
+	result, err := f(wait)
+	switch {
+	case err != nil && wait.Err() != nil && ctx.Err() == nil:
+		return none, c.gone
+	case err != nil:
 		return none, c.storeError(op, name, err)
 	}
 	return result, nil

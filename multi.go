@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,8 +19,9 @@ import (
 // through: for writing if one of them is, with the options of that one, or in the hold that the context has of it already; permits of
 // one semaphore add up.
 //
-// A context that already holds a lock which comes later in that order gets ErrDeadlock: its wait and somebody else's could be for
-// each other. Take both with one Multi, or take this one first.
+// A context that already holds a lock which comes later in that order gets ErrDeadlock, from TryLock too: its wait and somebody else's
+// could be for each other. Take both with one Multi, or take this one first. So does one that holds a part in a way that cannot be
+// entered again: permits, or through another client.
 //
 // Its Hold has no token of its own: Parts has one for each lock. Losing one part is losing it: its contexts end, and Unlock and Do
 // say ErrLost. Unlock releases all parts, the last one first, and goes on with the next when a store is slow to answer.
@@ -42,6 +42,7 @@ func (m *MultiLock) TryLock(ctx context.Context) (*Hold, error) { return m.lock(
 type part struct {
 	target
 	identity string // of the store
+	after    *part  // not nil: a lock that the context holds, and because of which this one must not be waited for
 }
 
 func (p *part) compare(q *part) int {
@@ -66,11 +67,15 @@ func (m *MultiLock) lock(ctx context.Context, noWait bool) (*Hold, error) {
 			return nil, err
 		}
 	}
-	parts, err := inOrder(ctx, targets, noWait)
+	carried, err := unpack(ctx, noWait)
 	if err != nil {
 		return nil, err
 	}
-	if err := comesLater(ctx, parts, noWait); err != nil {
+	parts, err := inOrder(ctx, carried, targets, noWait)
+	if err != nil {
+		return nil, err
+	}
+	if err := carried.checkOrder(parts); err != nil {
 		return nil, err
 	}
 	return takeAll(ctx, parts, noWait)
@@ -79,7 +84,7 @@ func (m *MultiLock) lock(ctx context.Context, noWait bool) (*Hold, error) {
 // targets returns the locks of all parts, those of a Multi inside too.
 func (m *MultiLock) targets() (targets []target, err error) {
 	for i, l := range m.lockers {
-		if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
+		if isNil(l) {
 			return nil, argumentError("Multi: part %d is nil", i+1)
 		}
 		switch l := l.(type) {
@@ -108,14 +113,14 @@ func (m *MultiLock) targets() (targets []target, err error) {
 }
 
 // inOrder sorts the parts and merges those that are the same lock.
-func inOrder(ctx context.Context, targets []target, noWait bool) ([]*part, error) {
+func inOrder(ctx context.Context, carried *luggage, targets []target, noWait bool) ([]*part, error) {
 	var parts []*part
 	for _, t := range targets {
-		identity, err := t.c.identify(ctx, noWait)
+		identity, err := t.c.identify(ctx, t.name, noWait)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, &part{t, identity})
+		parts = append(parts, &part{target: t, identity: identity})
 	}
 	slices.SortStableFunc(parts, (*part).compare)
 	merged := parts[:1]
@@ -131,43 +136,102 @@ func inOrder(ctx context.Context, targets []target, noWait bool) ([]*part, error
 			if err := last.precheck(ctx); err != nil {
 				return nil, err
 			}
-		case p.nests(ctx) && !last.nests(ctx), p.nests(ctx) == last.nests(ctx) && p.mode < last.mode:
-			p.mode = min(p.mode, last.mode) // writing counts for both
-			merged[len(merged)-1] = p
 		default:
-			last.mode = min(p.mode, last.mode)
+			merged[len(merged)-1] = carried.better(last, p)
 		}
 	}
 	return merged, nil
 }
 
-// nests reports whether Lock with ctx would nest instead of waiting.
-func (t *target) nests(ctx context.Context) bool {
-	return t.mode != Permits && heldIn(ctx, t.c, t.name) != nil
+// better chooses between two parts that are the same lock: the one that nests, or else the one that writes, or else the first. Writing
+// counts, whichever it was.
+func (l *luggage) better(first, second *part) *part {
+	_, one := l.nests(first)
+	_, two := l.nests(second)
+	mode := min(first.mode, second.mode)
+	if two && !one || one == two && second.mode < first.mode {
+		first = second
+	}
+	first.mode = mode
+	return first
 }
 
-// comesLater reports a lock that ctx holds already and that everybody else takes after one of the parts.
-func comesLater(ctx context.Context, parts []*part, noWait bool) error {
-	var held census
-	ctx.Value(&held)
-	for _, h := range held.holds {
+// A luggage is the holds, still good, from whose contexts a context descends: the innermost first.
+type luggage struct {
+	holds []*part // each as it would be a part of a Multi
+	locks []*Hold
+	where map[heldKey]int // the innermost of each lock
+}
+
+func unpack(ctx context.Context, noWait bool) (*luggage, error) {
+	var all census
+	ctx.Value(&all)
+	l := &luggage{where: make(map[heldKey]int)}
+	for _, h := range all.holds {
 		if h.Err() != nil {
 			continue
 		}
-		identity, err := h.t.c.identify(ctx, noWait)
+		identity, err := h.t.c.identify(ctx, h.Name(), noWait)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		have := &part{target{c: h.t.c, name: h.Name(), mode: h.t.req.Mode}, identity}
-		for _, p := range parts {
-			nests := p.nests(ctx)
-			if !nests && p.compare(have) <= 0 {
-				return fmt.Errorf("holdfast: Multi: %w: the context already holds %s %q of %s, and others take %s %q of %s before it; "+
-					"take both with one Multi", ErrDeadlock, kind(have.mode), have.name, have.c.store, kind(p.mode), p.name, p.c.store)
-			}
+		key := heldKey{h.t.c, h.Name()}
+		if _, seen := l.where[key]; !seen && h.t.req.Mode != Permits {
+			l.where[key] = len(l.holds)
+		}
+		l.holds = append(l.holds, &part{target: target{c: h.t.c, name: h.Name(), mode: h.t.req.Mode}, identity: identity})
+		l.locks = append(l.locks, h)
+	}
+	return l, nil
+}
+
+// nests returns where the hold is in which p would nest instead of waiting for the store.
+func (l *luggage) nests(p *part) (at int, nests bool) {
+	if p.mode == Permits {
+		return 0, false
+	}
+	at, nests = l.where[heldKey{p.c, p.name}]
+	return at, nests
+}
+
+// later finds a lock in the luggage that everybody else takes after p, so that p must not be waited for. If p nests, what counts is
+// only what was taken since the hold in which it does: others who nest in that one may hold it up. Not what was taken together with it.
+func (l *luggage) later(p *part) *part {
+	at, nests := l.nests(p)
+	for i, have := range l.holds {
+		if nests && (i >= at || l.locks[i].whole != nil && l.locks[i].whole == l.locks[at].whole) {
+			continue
+		}
+		if p.compare(have) <= 0 {
+			return have
 		}
 	}
 	return nil
+}
+
+// checkOrder refuses parts that would have to be waited for out of order. One that nests may find its place free, and then does not
+// wait: it must not.
+func (l *luggage) checkOrder(parts []*part) error {
+	for _, p := range parts {
+		have := l.later(p)
+		if have == nil {
+			continue
+		}
+		if _, nests := l.nests(p); !nests {
+			return deadlock(p, have)
+		}
+		p.after = have
+	}
+	return nil
+}
+
+func deadlock(p, have *part) error {
+	if p.compare(have) == 0 {
+		return fmt.Errorf("holdfast: Multi: %w: the context already holds %s %q of %s, and cannot enter it again through this client",
+			ErrDeadlock, kind(p.mode), p.name, p.c.store)
+	}
+	return fmt.Errorf("holdfast: Multi: %w: the context already holds %s %q of %s, and others take %s %q of %s before it; take both with one Multi",
+		ErrDeadlock, kind(have.mode), have.name, have.c.store, kind(p.mode), p.name, p.c.store)
 }
 
 // takeAll takes the parts one after the other. The wait for one of them ends when an earlier one is lost.
@@ -178,8 +242,12 @@ func takeAll(ctx context.Context, parts []*part, noWait bool) (*Hold, error) {
 	defer context.AfterFunc(ctx, func() { now := time.Now(); ended.Store(&now) })()
 	all := &Hold{parts: make([]*Hold, 0, len(parts))}
 	for _, p := range parts {
-		hold, err := p.lock(wait, noWait)
+		hold, err := p.lock(wait, noWait || p.after != nil)
+		if p.after != nil && !noWait && errors.Is(err, ErrHeld) {
+			err = deadlock(p, p.after)
+		}
 		if err == nil {
+			hold.whole = all
 			all.parts = append(all.parts, hold)
 			wait = hold.Context(wait)
 		}
@@ -198,14 +266,14 @@ func takeAll(ctx context.Context, parts []*part, noWait bool) (*Hold, error) {
 	return all, nil
 }
 
-// identify asks for the identity of the store, once.
-func (c *Client) identify(ctx context.Context, noWait bool) (string, error) {
+// identify asks for the identity of the store of that lock, once.
+func (c *Client) identify(ctx context.Context, name string, noWait bool) (string, error) {
 	backoff := c.backoff()
 	for asks := 1; ; asks++ {
 		if id := c.identity.Load(); id != nil {
 			return *id, nil
 		}
-		id, err := ask(ctx, c, "identity", "", c.store.Identity)
+		id, err := ask(ctx, c, "identity", name, c.store.Identity)
 		switch {
 		case err == nil:
 			c.identity.Store(&id)

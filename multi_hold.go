@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,10 +114,10 @@ func (h *Hold) unlockParts(wait time.Duration, unlock func(h *Hold, wait time.Du
 	}
 	all.Wait()
 	problems := slices.DeleteFunc(slices.Clone(answers), func(err error) bool { return errors.Is(err, ErrReleased) })
-	if err := errors.Join(problems...); err != nil {
-		return err
+	if len(problems) == 0 && len(answers) > 0 {
+		return answers[0] // all of them
 	}
-	return cmp.Or(answers...)
+	return errors.Join(problems...)
 }
 
 // A multiContext descends from the contexts of all parts. It hides the token of the last one: which of them is meant only Held or
@@ -129,7 +128,7 @@ type multiContext struct {
 }
 
 func (x *multiContext) Value(key any) any {
-	if key == any(tokenKey{}) {
+	if key == any(tokenKey{}) && slices.ContainsFunc(x.hold.parts, func(p *Hold) bool { return p.t.req.Mode != Permits }) {
 		return x.hold
 	}
 	return x.Context.Value(key)

@@ -111,9 +111,9 @@ func TestMultiBadArguments(t *testing.T) {
 	}{
 		{holdfast.Multi(), t.Context(), holdfast.ErrArgument, "no parts"},
 		{holdfast.Multi(holdfast.Multi(), holdfast.Multi()), t.Context(), holdfast.ErrArgument, "no parts"},
-		{holdfast.Multi(good, nil), t.Context(), holdfast.ErrArgument, "part 2 is <nil>"},
+		{holdfast.Multi(good, nil), t.Context(), holdfast.ErrArgument, "part 2 is nil"},
 		{holdfast.Multi(good, good, foreign{good}), t.Context(), holdfast.ErrArgument, "part 3 is holdfast_test.foreign"},
-		{holdfast.Multi(good, holdfast.Multi(good, nil)), t.Context(), holdfast.ErrArgument, "part 2 is <nil>"},
+		{holdfast.Multi(good, holdfast.Multi(good, nil)), t.Context(), holdfast.ErrArgument, "part 2 is nil"},
 		{holdfast.Multi(good, locks.Mutex("b\n")), t.Context(), holdfast.ErrName, ""},
 		{holdfast.Multi(good, locks.Mutex("b", holdfast.TTL(1))), t.Context(), holdfast.ErrTTL, ""},
 		{holdfast.Multi(good, locks.Semaphore("b", 2).Permits(0)), t.Context(), holdfast.ErrArgument, `semaphore "b"`},

@@ -146,10 +146,10 @@ func TestMultiDeadlock(t *testing.T) {
 			"a later store":               {two.Mutex("a"), one.Mutex("b"), `others take lock "b"`},
 			"a later name, read":          {one.RWMutex("b").Reader(), one.RWMutex("a").Reader(), `lock "b"`},
 			"permits after a lock":        {one.Semaphore("a", 2).Permits(1), one.Mutex("a"), `holds semaphore "a"`},
-			"permits of the same":         {one.Semaphore("a", 2).Permits(1), one.Semaphore("a", 2).Permits(1), `take semaphore "a"`},
+			"permits of the same":         {one.Semaphore("a", 2).Permits(1), one.Semaphore("a", 2).Permits(1), `holds semaphore "a"`},
 			"permits beside their lock":   {holdfast.Multi(one.Mutex("a"), one.Mutex("b")), one.Semaphore("a", 2).Permits(1), `take semaphore "a"`},
-			"itself, by another client":   {one.Mutex("a"), again.Mutex("a"), `lock "a"`},
-			"a later name, from a Multi":  {holdfast.Multi(one.Mutex("b"), one.Mutex("c")), one.Mutex("a"), `others take lock "a"`},
+			"itself, by another client":   {one.Mutex("a"), again.Mutex("a"), `cannot enter it again`},
+			"a later name, from a Multi":  {holdfast.Multi(one.Mutex("b"), one.Mutex("c")), one.Mutex("a"), `others take lock "a" of script:// before it; take both with one Multi`},
 			"one later name of several":   {one.Mutex("b"), holdfast.Multi(one.Mutex("d"), one.Mutex("a")), `lock "a"`},
 			"one that nests, one that is": {one.Mutex("b"), holdfast.Multi(one.Mutex("b"), one.Mutex("a")), `lock "a"`},
 		} {
@@ -159,7 +159,7 @@ func TestMultiDeadlock(t *testing.T) {
 			before := len(first.asked("acquire")) + len(second.asked("acquire"))
 			for _, lock := range []func(context.Context) (*holdfast.Hold, error){holdfast.Multi(c.wanted).Lock, holdfast.Multi(c.wanted).TryLock} {
 				_, err := lock(ctx)
-				expect(t, err, holdfast.ErrDeadlock, "one Multi", c.words)
+				expect(t, err, holdfast.ErrDeadlock, c.words)
 				if errors.As(err, new(*holdfast.StoreError)) || errors.Is(err, holdfast.ErrHeld) {
 					t.Errorf("confused with something else: %v", err)
 				}

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"reflect"
 )
 
 // A Locker is anything that can be held.
@@ -44,7 +45,7 @@ func (m *Mutex) TryLock(ctx context.Context) (*Hold, error) { return m.target.lo
 // returns, joined with ErrLost if the lock was lost meanwhile, or with a *StoreError of Op "unlock" if the store did not confirm
 // the release.
 func Do(ctx context.Context, l Locker, f func(ctx context.Context) error) (err error) {
-	if f == nil || l == nil {
+	if f == nil || isNil(l) {
 		return argumentError("Do: the function or the locker is nil")
 	}
 	hold, err := l.Lock(ctx)
@@ -58,11 +59,17 @@ func Do(ctx context.Context, l Locker, f func(ctx context.Context) error) (err e
 	defer func() {
 		if problem := hold.Unlock(); err == nil {
 			err = problem
-		} else if problem != nil {
+		} else if problem != nil && !errors.Is(err, problem) { // f may have returned it, as the cause of its context
 			err = errors.Join(err, problem)
 		}
 	}()
 	return f(hold.Context(ctx))
+}
+
+// isNil reports whether l is nil, or a nil of some type.
+func isNil(l Locker) bool {
+	v := reflect.ValueOf(l)
+	return l == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // work marks a hold inside Do, unless it has ended already.

@@ -143,6 +143,8 @@ func (c *lockConfig) check() error {
 		return ttlError("TTL", c.ttl, MinTTL, MaxTTL)
 	case c.grace < 0 || c.grace > c.ttl/2:
 		return ttlError("Grace", c.grace, 0, c.ttl/2)
+	case c.maxHold > 0 && c.maxHold < time.Millisecond: // MaxHold(30) is 30 ns
+		return fmt.Errorf("holdfast: %w: MaxHold is %v, at least 1ms is allowed", ErrTTL, c.maxHold)
 	case c.maxHold > 0 && c.maxHold <= c.grace:
 		return argumentError("MaxHold of %v is not longer than Grace of %v: the hold would end as it begins", c.maxHold, c.grace)
 	case c.minHold > MaxTTL:

@@ -13,7 +13,8 @@ import (
 //
 //	A ── child B ── child C      Lock with C's context nests below C; with A's context it waits for B's end
 //
-// The store's hold ends with the last Unlock, in whatever order: B may outlive A. A hold that has ended is re-entered no more:
+// The store's hold ends with the last Unlock, in whatever order: B may outlive A, and C may outlive B. C then has B's place below A: a
+// slot is free when everything below it has ended. A hold that has ended is re-entered no more:
 // whoever still has its context nests in the innermost hold around it that is still good, or else goes to the end of the store's
 // queue, like everybody else.
 //
@@ -100,8 +101,25 @@ func (h *Hold) nested(config *lockConfig, slot chan struct{}) (child *Hold, coun
 		t.watch()
 	}
 	child = t.enter(h)
-	child.turn = slot
+	if slot != nil {
+		child.turn, h.heir = slot, child
+	}
 	return child, len(t.holds)
+}
+
+// bequeath ends the hold's place among the others. A child that lives on takes it over; else it returns the slot to be freed. c.mu is
+// held.
+func (h *Hold) bequeath() (turn chan struct{}) {
+	heir := h.heir
+	h.heir = nil
+	if h.turn != nil {
+		h.parent.heir = heir
+	}
+	if heir == nil {
+		return h.turn
+	}
+	heir.parent, heir.turn = h.parent, h.turn
+	return nil
 }
 
 // heldBySibling says that this process itself is in the way.

@@ -9,7 +9,8 @@ import "context"
 // granted together. These share one fencing token, greater than that of every writer before them and less than that of every
 // writer after them.
 //
-// A writer may read: the reader nests in it. A reader may read again. A reader that wants to write gets ErrUpgrade.
+// A writer may read: the reader nests in it, and the lock stays the writer's, alone, until the last of them is unlocked (there is no
+// change from writing to reading). A reader may read again. A reader that wants to write gets ErrUpgrade.
 type RWMutex struct{ target target }
 
 // RWMutex returns the lock of that name. It never fails: a bad name or option is reported by Lock.

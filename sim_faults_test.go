@@ -59,8 +59,8 @@ var simFaults = []struct {
 }, {
 	name:  "a Multi waits for what others take before what the context holds",
 	file:  "multi.go",
-	old:   "!nests && p.compare(have) <= 0",
-	new:   "!nests && p.compare(have) == 0",
+	old:   "p.compare(have) <= 0",
+	new:   "p.compare(have) == 0",
 	finds: "that others take before",
 }, {
 	name:  "the loss of a part other than the first does not end a Multi's context",

@@ -58,7 +58,8 @@ type Breaker interface {
 	// none. Later tokens are greater.
 	//
 	//  B1. Its holder is told *Broken by Lost, where the store can push, and by its next Renew. Where one lease is for many holds
-	//      Renew cannot tell which, and where there is none nobody asks: there Lost must.
+	//      Renew cannot tell which, and where there is none nobody asks: there Lost must, and before
+	//      a Renew of that lease succeeds again: else the broken hold would seem renewed with the others.
 	//  B2. Without Now it is not renewed again, and moves on when its holder releases it or when its TTL is over: exclusion is kept,
 	//      and so is its Keep. Once it has ended, Renew says *Broken and ErrGone both.
 	//  B3. With Now it is freed at once, Keep included: the holder may still be at work, and only the fence helps.
