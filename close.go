@@ -13,7 +13,8 @@ import (
 
 // Close releases what is held, ends what waits, and closes the store; all within about 2 s. It reports what it could not release:
 // that ends with its TTL. The contexts of all holds end first, with ErrClosed. A hold inside Do is released when its function
-// returns, and not taken away from under it: one that is still running after 2 s is left to its TTL. Closing again does nothing.
+// returns, and not taken away from under it: one that is still running after 2 s is reported, and kept until it returns or the process
+// ends; the store is closed then. Closing again does nothing.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -47,18 +48,24 @@ func (c *Client) Close() error {
 	late, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	problems := c.releaseAll(free, time.Now().Add(closeWait/2))
+	var running []*Hold
 	for _, h := range working {
 		if !h.unlockedBefore(late) {
-			problems = append(problems, fmt.Errorf("lock %q: its function is still running, so it is left to its TTL", h.Name()))
+			running = append(running, h)
+			problems = append(problems, fmt.Errorf("%s %q: its function is still running: it is held until that returns", kind(h.t.req.Mode), h.Name()))
 		}
 	}
 	c.end()
-	select {
-	case <-c.idle:
-	case <-late.Done():
-	}
-	if err := c.finish(); err != nil {
-		problems = append(problems, err)
+	if len(running) > 0 {
+		go c.finishAfter(running)
+	} else {
+		select {
+		case <-c.idle:
+		case <-late.Done():
+		}
+		if err := c.finish(); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	if len(problems) == 0 {
 		return nil
@@ -67,6 +74,27 @@ func (c *Client) Close() error {
 		problems = append(problems[:5], fmt.Errorf("and %d more", n-5))
 	}
 	return c.storeError("close", "", errors.Join(problems...))
+}
+
+// finishAfter ends everything once the functions that Close could not wait for have returned, and their locks are released. The process
+// may end before: then the store lets go by itself.
+func (c *Client) finishAfter(running []*Hold) {
+	for _, h := range running {
+		h.unlockedBefore(context.Background())
+	}
+	c.mu.Lock()
+	idle := make(chan struct{})
+	if c.idle = idle; c.running == 0 {
+		close(idle)
+	}
+	c.mu.Unlock()
+	late, cancel := context.WithTimeout(context.Background(), unlockWait+closeWait)
+	defer cancel()
+	select {
+	case <-idle:
+	case <-late.Done():
+	}
+	c.finish()
 }
 
 // finish ends everything that is still under way, and the store.
