@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"holdfast.dev/driver"
@@ -182,6 +184,23 @@ func (a *attempt) storeLost(err error) {
 	after.runApart(a.c)
 }
 
+// holds reports whether one of the holders is this client itself.
+func (c *Client) holds(req *driver.Request, holders []Holder) bool {
+	ours := slices.DeleteFunc(slices.Clone(holders), func(h Holder) bool { return h.Kept || !strings.HasPrefix(h.Label, owner) })
+	if len(ours) == 0 {
+		return false // of another process: no need to look at all that is held
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := range c.tenures {
+		if t.req.Name == req.Name && (t.req.Mode == Permits) == (req.Mode == Permits) &&
+			slices.ContainsFunc(ours, func(h Holder) bool { return h.Token == t.token }) {
+			return true
+		}
+	}
+	return false
+}
+
 // explain turns what the store said, or did not say, into what the caller is told. ended is the error of the caller's context.
 func (a *attempt) explain(err, ended error) error {
 	var held *driver.Held
@@ -202,7 +221,7 @@ func (a *attempt) explain(err, ended error) error {
 	}
 	switch {
 	case errors.As(err, &held):
-		return &HeldError{Name: a.req.Name, Holders: held.Holders, RetryIn: held.RetryIn, Err: ended}
+		return &HeldError{Name: a.req.Name, Holders: held.Holders, RetryIn: held.RetryIn, Own: a.c.holds(&a.req, held.Holders), Err: ended}
 	case errors.As(err, &guarded):
 		return &GuardedError{Name: a.req.Name, Left: guarded.Left, Err: ended}
 	case ended != nil && !errors.Is(err, ended):

@@ -1,6 +1,6 @@
 // Package holdfast gives programs one kind of distributed lock over the stores they already run.
 //
-//	locks, err := holdfast.Open(ctx, "file:///var/lib/shop")    // import _ "holdfast.dev/filelock"
+//	locks, err := holdfast.Open(ctx, "file:///srv/shop/locks")  // import _ "holdfast.dev/filelock"
 //	defer locks.Close()
 //
 //	err = locks.Do(ctx, "nightly-email", func(ctx context.Context) error {

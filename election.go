@@ -42,6 +42,9 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context) error) e
 	if f == nil {
 		return argumentError("Run: the function is nil")
 	}
+	if err := e.mutex.target.precheck(ctx); err != nil {
+		return err
+	}
 	pause := e.mutex.target.c.backoff()
 	for {
 		done, begun := false, time.Now() // f returned by itself, and not because its term was over

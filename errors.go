@@ -27,7 +27,7 @@ var (
 	ErrNotHeld = errors.New("no such hold")
 
 	// ErrReleased: the hold was unlocked before. Harmless after Unlock; anywhere else a sign of use after Unlock.
-	ErrReleased = errors.New("the lock was released before; Lock it again to go on")
+	ErrReleased = errors.New("it was unlocked before; Lock again to go on")
 
 	// ErrClosed: the client was closed. Open a new one.
 	ErrClosed = driver.ErrClosed
@@ -49,7 +49,7 @@ var (
 
 	// ErrUpgrade: the context holds the lock for reading, and Lock for writing would wait for that reader for ever. Unlock it
 	// first, or lock for writing from the start.
-	ErrUpgrade = errors.New("it is held for reading by the same context: a writer would wait for itself")
+	ErrUpgrade = errors.New("it is held for reading by the same context: a writer would wait for itself; unlock the reader first, or lock for writing from the start")
 
 	// ErrDeadlock: waiting would never end, or might not: the store found it, or Multi, because the context already holds a lock
 	// that everybody else takes later.
@@ -61,6 +61,7 @@ type HeldError struct {
 	Name    string
 	Holders []Holder      // as last seen
 	RetryIn time.Duration // when it is worth asking again; 0: not known
+	Own     bool          // this client itself holds it
 	Err     error         // ctx.Err() after a wait that was cut off; else nil
 }
 
@@ -69,10 +70,17 @@ func (e *HeldError) Error() string {
 	if len(e.Holders) > 0 {
 		what = kind(e.Holders[0].Mode)
 	}
+	text := fmt.Sprintf("holdfast: %s %q is %v", what, e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
 	if e.Err != nil {
-		return fmt.Sprintf("holdfast: %s %q: gave up waiting, it is %v: %v", what, e.Name, &driver.Held{Holders: e.Holders}, e.Err)
+		text = fmt.Sprintf("holdfast: %s %q: gave up waiting, it is %v", what, e.Name, &driver.Held{Holders: e.Holders})
 	}
-	return fmt.Sprintf("holdfast: %s %q is %v", what, e.Name, &driver.Held{Holders: e.Holders, RetryIn: e.RetryIn})
+	if e.Own && what == "lock" {
+		text += "; that is this client itself: to enter it again, Lock with a context of that hold (Hold.Context, Do)"
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
 
 // Is makes a HeldError ErrHeld.
@@ -196,6 +204,13 @@ func (e *RequirementError) Error() string {
 
 // Is makes a RequirementError ErrUnsupported.
 func (e *RequirementError) Is(target error) bool { return target == ErrUnsupported }
+
+// An unsupported says why something is ErrUnsupported on whatever store.
+type unsupported string
+
+func (u unsupported) Error() string { return string(u) }
+
+func (u unsupported) Is(target error) bool { return target == ErrUnsupported }
 
 // kind is what people call something that is held in that mode.
 func kind(m Mode) string {

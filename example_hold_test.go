@@ -107,7 +107,7 @@ func ExampleHold_Unlock() {
 	fmt.Println(errors.Is(hold.Err(), holdfast.ErrReleased), hold.Left())
 	// Output:
 	// <nil>
-	// holdfast: lock "a": the lock was released before; Lock it again to go on
+	// holdfast: lock "a": it was unlocked before; Lock again to go on
 	// true 0s
 }
 

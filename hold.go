@@ -77,13 +77,14 @@ func (h *Hold) Token() uint64 {
 }
 
 // FenceToken is Token for package fence, whose gates take a hold as it is. Permits of a semaphore do not fence, because their
-// holders work side by side, and a Multi has several tokens: ErrUnsupported.
+// holders work side by side, and a Multi has several tokens: ErrUnsupported. It does not ask whether the hold is still good: a token
+// that is outdated is what a gate is for.
 func (h *Hold) FenceToken() (uint64, error) {
 	if h.parts != nil {
 		return h.fenceTokenOfParts()
 	}
 	if h.t.req.Mode == driver.Permits {
-		return 0, fmt.Errorf("holdfast: %q: %w: permits do not fence, their holders work side by side", h.Name(), ErrUnsupported)
+		return 0, unsupported(fmt.Sprintf("holdfast: semaphore %q: permits do not fence: their holders work side by side", h.Name()))
 	}
 	return h.t.token, nil
 }
@@ -129,7 +130,7 @@ func (h *Hold) err() error {
 	case h.t.lost != nil:
 		return h.t.lost
 	case h.cause != nil:
-		return fmt.Errorf("holdfast: %s %q: %w", kind(h.t.req.Mode), h.Name(), h.cause)
+		return fmt.Errorf("holdfast: %s %q: the hold has ended: %w", kind(h.t.req.Mode), h.Name(), h.cause)
 	case h.ended:
 		return fmt.Errorf("holdfast: %s %q: %w", kind(h.t.req.Mode), h.Name(), ErrReleased)
 	}

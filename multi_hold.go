@@ -38,7 +38,7 @@ func (h *Hold) describeParts() string {
 }
 
 func (h *Hold) fenceTokenOfParts() (uint64, error) {
-	return 0, fmt.Errorf("holdfast: %q: %w: a Multi has a token for each lock; fence with one of its Parts", h.Name(), ErrUnsupported)
+	return 0, unsupported(fmt.Sprintf("holdfast: %q: a Multi has a token for each lock: fence with one of its Parts", h.Name()))
 }
 
 func (h *Hold) leftOfParts() time.Duration {

@@ -21,7 +21,7 @@ func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 type Kind string
 
 const (
-	EventWaiting   Kind = "waiting"   // somebody else holds it: Progress, Waited; again about every second
+	EventWaiting   Kind = "waiting"   // somebody else holds it: Progress, Waited; again when there is news, at most about every second
 	EventAcquired  Kind = "acquired"  // Waited, Left; Count > 1: re-entered
 	EventFailed    Kind = "failed"    // Lock or TryLock gave up: Waited, Err
 	EventRetried   Kind = "retried"   // the store gave no usable answer to an acquire, it is asked again: Took, Err

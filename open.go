@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"holdfast.dev/driver"
@@ -15,9 +17,9 @@ var homes = map[string]string{
 	"mem":  "holdfast.dev/memlock",
 }
 
-// Open opens the store at url, for instance mem:// or mem://shared. The driver of its scheme must be imported:
+// Open opens the store at url, for instance file:///var/lib/shop/locks or mem://. The driver of its scheme must be imported:
 //
-//	import _ "holdfast.dev/memlock"
+//	import _ "holdfast.dev/filelock"
 //
 // ctx bounds the opening only. Errors: ErrURL; ErrTTL, ErrArgument or ErrUnsupported for options that no store, or this one, can
 // serve; a *RequirementError; a *StoreError. None of them contains a password.
@@ -65,6 +67,8 @@ func unknownScheme(scheme string) error {
 	problem := "no driver for this scheme is imported"
 	if home := homes[scheme]; home != "" {
 		problem += fmt.Sprintf("; add: import _ %q", home)
+	} else {
+		problem += "; this version has " + strings.Join(slices.Sorted(maps.Keys(homes)), ", ")
 	}
 	if schemes := driver.Schemes(); len(schemes) > 0 {
 		problem += "; imported here are: " + strings.Join(schemes, ", ")

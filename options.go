@@ -142,7 +142,7 @@ func (c *lockConfig) check() error {
 	case c.ttl < MinTTL || c.ttl > MaxTTL:
 		return ttlError("TTL", c.ttl, MinTTL, MaxTTL)
 	case c.grace < 0 || c.grace > c.ttl/2:
-		return ttlError("Grace", c.grace, 0, c.ttl/2)
+		return ttlError("Grace (at most half the TTL)", c.grace, 0, c.ttl/2)
 	case c.maxHold > 0 && c.maxHold < time.Millisecond: // MaxHold(30) is 30 ns
 		return fmt.Errorf("holdfast: %w: MaxHold is %v, at least 1ms is allowed", ErrTTL, c.maxHold)
 	case c.maxHold > 0 && c.maxHold <= c.grace:

@@ -26,7 +26,7 @@ func TestBadOptions(t *testing.T) {
 		{"TTL negative", []holdfast.Option{holdfast.TTL(-time.Second)}, holdfast.ErrTTL, []string{"-1s", "100ms"}},
 		{"TTL short", []holdfast.Option{holdfast.TTL(holdfast.MinTTL - 1)}, holdfast.ErrTTL, []string{"99.999999ms", "from 100ms"}},
 		{"TTL long", []holdfast.Option{holdfast.TTL(holdfast.MaxTTL + 1)}, holdfast.ErrTTL, []string{"24h0m0.000000001s", "to 24h0m0s"}},
-		{"Grace negative", []holdfast.Option{holdfast.Grace(-1)}, holdfast.ErrTTL, []string{"Grace is -1ns", "from 0s to 5s"}},
+		{"Grace negative", []holdfast.Option{holdfast.Grace(-1)}, holdfast.ErrTTL, []string{"is -1ns", "from 0s to 5s"}},
 		{"Grace long", []holdfast.Option{holdfast.Grace(ttl/2 + 1)}, holdfast.ErrTTL, []string{"Grace", "to 5s"}},
 		{"Grace long for its TTL", []holdfast.Option{holdfast.Grace(time.Second), holdfast.TTL(time.Second)}, holdfast.ErrTTL, []string{"to 500ms"}},
 		{"MaxHold zero", []holdfast.Option{holdfast.MaxHold(0)}, holdfast.ErrArgument, []string{"MaxHold of 0s", "positive"}},

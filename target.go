@@ -45,6 +45,9 @@ func (t *target) precheck(ctx context.Context) error {
 	if ctx == nil {
 		return argumentError("the context is nil")
 	}
+	if t.c == nil || t.c.store == nil {
+		return argumentError("the client, or what was to be locked, was not made by Open or New")
+	}
 	if err := checkName(t.name); err != nil {
 		return err
 	}

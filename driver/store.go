@@ -104,8 +104,8 @@ type Request struct {
 	// Reserve, only with Guarantees.Reserve, is how many further tokens are wished for. See Grant.Spare.
 	Reserve uint32
 
-	// Waiting, if not nil, is told once when a call of Acquire begins to wait, and again whenever the driver learns more, about once
-	// a second. It never blocks, and is not called any more once Acquire has returned.
+	// Waiting, if not nil, is told once when a call of Acquire begins to wait, and again whenever the driver learns more, at most
+	// about once a second. It never blocks, and is not called any more once Acquire has returned.
 	Waiting func(Progress)
 
 	// Lost, if not nil, is called at most once, perhaps before Acquire returns, when the driver learns by itself that the hold

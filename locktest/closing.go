@@ -18,6 +18,8 @@ var closing = topic{"closing", []casus{
 		"C: Close of one client leaves the others alone"},
 	{"holds", 0, closeReleases,
 		"C: Close of a client releases what it holds, and ends its holds' contexts"},
+	{"running", 0, closeUnderFunction,
+		"C: Close does not give away the lock of a function that is still running: it is held until that returns, and free then"},
 	{"used", 0, closedClientAnswers,
 		"C: after Close every method of a client answers ErrClosed"},
 	{"beside", 0, closeBesideCalls,
@@ -134,6 +136,32 @@ func closeReleases(t *trial) {
 	t.unlock(next.granted()) // long before a TTL is over
 	t.unlock(theirs)
 	t.unlock(t.try(others, t.name("waiting")))
+}
+
+// closeUnderFunction closes a client whose function in Do does not care. The TTL is short: it is renewed, not left to run out.
+func closeUnderFunction(t *trial) {
+	name := t.name("lock")
+	locks, other := t.locks(), t.locks()
+	running, goOn, returned := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		returned <- locks.Do(t.ctx, name, func(context.Context) error {
+			close(running)
+			<-goOn
+			return nil
+		}, holdfast.TTL(t.ttl))
+	}()
+	in(t, "the beginning of a function in Do", running)
+	if err := t.within("the return of Close while a function runs", locks.Close); err == nil {
+		t.Error("Close said nothing of the function that is still running")
+	}
+	waiting := t.locking(t.ctx, other, name)
+	driver.Sleep(t.ctx, t.ttl)
+	waiting.waits()
+	close(goOn)
+	if err := <-returned; err != nil {
+		t.Errorf("Do, whose client was closed meanwhile, returned %v", err)
+	}
+	t.unlock(waiting.granted())
 }
 
 func closedClientAnswers(t *trial) {

@@ -66,6 +66,13 @@ var coreFaults = []fault{
 		fails: "multi/later", rule: "O5: a context that holds",
 	},
 	{
+		name: "Close takes the lock away", what: "Close closes the store though a function still runs under a lock",
+		in: inMemory, test: "TestConformance", file: "close.go",
+		line:  "go c.finishAfter(running)",
+		wrong: "c.finish()",
+		fails: "closing/running", rule: "C: Close does not give away",
+	},
+	{
 		name: "some parts are not released", what: "Unlock of a Multi leaves its first part held",
 		in: inMemory, test: "TestConformance", file: "multi_hold.go",
 		line:  "slices.Backward(h.parts)",
