@@ -16,11 +16,11 @@ help: ## Show this list
 
 .PHONY: test
 test: ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
-	go run ./internal/testrun -timeout=10m $(ARGS) work
+	go run ./internal/testrun -timeout=15m $(ARGS) work
 
 .PHONY: race
 race: ## Run the tests, shortened, under the race detector
-	go run ./internal/testrun -race -short -timeout=10m $(ARGS) work
+	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
 
 .PHONY: lint
 lint: lint-format lint-vet lint-static lint-cross lint-modules ## Check format, vet, staticcheck, other systems and the modules
@@ -53,6 +53,11 @@ lint-modules:
 .PHONY: bench
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run='^$$' -bench='$(BENCH)' -benchmem $(ARGS) work
+
+.PHONY: hammer
+hammer: ## Let 500 processes hammer one lock of a directory for a minute; then a storm of kills and stops
+	go test ./filelock -count=1 -v -timeout=15m -run='^TestHammer$$' -hammer.for=1m $(ARGS)
+	go test ./filelock -count=1 -v -timeout=15m -run='^TestStorm$$' -storm.for=40s $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz test for a short while (FUZZTIME=10s each)
