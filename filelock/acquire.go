@@ -238,20 +238,3 @@ func (st *Store) await(ctx context.Context, a *attempt, c *call, r *driver.Reque
 		return st.conclude(ctx, a)
 	}
 }
-
-// conclude finds out what the end of a wait means. A decision comes first: what else has ended meanwhile does not matter then.
-func (st *Store) conclude(ctx context.Context, a *attempt) (*driver.Grant, error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	switch {
-	case a.undone:
-		return nil, driver.ErrGone
-	case a.phase == holding:
-		return a.grant(a.asked), nil
-	case a.phase == ghost:
-		return nil, a.err
-	case st.ended:
-		return nil, errClosed
-	}
-	return nil, errors.Join(&driver.Held{Holders: a.lock.holders}, ctx.Err())
-}

@@ -128,6 +128,11 @@ func isKey(name string) bool {
 
 // readState reads a lock's file, under a shared guard.
 func (st *Store) readState(ctx context.Context, key string) (*state, error) {
+	return st.readGuarded(key, func(f *os.File) error { return lockFile(ctx, f, false) })
+}
+
+// readGuarded reads a lock's file. guard takes its flock, and closes the file if it cannot.
+func (st *Store) readGuarded(key string, guard func(*os.File) error) (*state, error) {
 	path := st.dir.lockPath(key)
 	f, err := openIn(st.dir.locks, key, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +152,7 @@ func (st *Store) readState(ctx context.Context, key string) (*state, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := lockFile(ctx, f, false); err != nil {
+	if err := guard(f); err != nil {
 		return nil, err
 	}
 	defer f.Close()

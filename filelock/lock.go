@@ -17,6 +17,8 @@ type lock struct {
 
 	turn chan struct{} // has one element: who takes it out works on the file, and puts it back
 
+	glancing chan struct{} // takes one element: who looks at it on giving up (see conclude.go) takes it out again
+
 	// These are whose turn it is.
 	pending   *flockWait // of somebody who gave up
 	cache     *state     // what the file said last, if that was number seq of the file that was born so
@@ -36,6 +38,8 @@ type lock struct {
 	tick     bool                // its waiters are to be told how things stand, whether that is new or not
 	told     driver.Instant      // when that was last done
 	holders  []driver.Holder     // as last seen
+	seen     stamp               // when
+	glimpse  glimpse             // what somebody who gave up has seen last
 	watching watch
 	alarm    func() bool // stops the alarm for the end of a minimum hold
 	alarmAt  stamp
@@ -53,7 +57,7 @@ func (st *Store) lockOf(name string, mode driver.Mode) *lock {
 	if lk == nil {
 		lk = &lock{
 			store: st, key: key, name: name, permits: mode == driver.Permits, sum: sumOf(key),
-			turn: make(chan struct{}, 1), attempts: make(map[string]*attempt),
+			turn: make(chan struct{}, 1), glancing: make(chan struct{}, 1), attempts: make(map[string]*attempt),
 			backoff: driver.Backoff{Min: time.Millisecond, Max: 50 * time.Millisecond},
 		}
 		lk.turn <- struct{}{}

@@ -82,7 +82,7 @@ func (t *tx) inform() {
 	lk := t.lk
 	now := lk.store.Clock().Now()
 	fresh := !sameHolders(lk.holders, t.state.holders) && now.Sub(lk.told) >= tellEvery
-	lk.holders = t.state.describe(t.at.now)
+	lk.holders, lk.seen = t.state.describe(t.at.now), t.at.now
 	if !fresh && !lk.tick {
 		return
 	}
