@@ -6,89 +6,46 @@
 //
 //	locks, err := holdfast.Open(ctx, "file:///var/lib/billing/locks") // import _ "holdfast.dev/filelock"
 //
-// Parameters: ?network=allow accepts a network file system, which is refused otherwise; ?wait=poll makes waiters poll on Linux too.
+// # The URL
 //
-// # The directory
+// The path is absolute, and percent-encoded: file:///var/lib/my%20shop, on Windows file:///C:/locks. [URL] makes it of any path, a
+// relative one too. Open makes the directory, and those above it that are missing, for this user alone (mode 0700). Every
+// process that names the same directory, whatever the path to it, uses the same locks.
 //
-//	DIR/holdfast           the record: marks the directory as ours; where tokens come from
-//	DIR/locks/KEY          one file for each lock in use; its flock is the guard of what it says
-//	DIR/clients/ID/alive   a pipe that its client keeps open for writing; where there are no pipes, a file that it keeps locked
-//	DIR/clients/ID/bell    a pipe that the others write to, to make the client look at a lock
-//	DIR/clients/ID/claims  the locks in whose files the client has entries
+//   - ?network=allow accepts a network file system, which is refused otherwise: see [AllowNetwork].
+//   - ?wait=poll makes waiters poll on Linux too: see [Polling].
 //
-// DIR belongs to the user whom the process runs as, and nobody else can write into it; everything in it is made with mode 0600 or
-// 0700, no symbolic link is followed, and what is not as we make it is refused with an error that says what to do. KEY is "l-" and
-// the encoded name, or "s-" for a semaphore: nothing of a name is ever a path. When all clients are closed, the record and two
-// empty directories are left.
+// # What is promised
 //
-// # What a lock's file says
-//
-// Who holds, who waits, in which order, and which tokens are this lock's to give away: as text, in a box (see box.go) that survives
-// kill −9 at any instruction, and a full disk. Every operation takes the guard, reads, decides, writes, and lets go: some tens of
-// microseconds. Whoever changes it also serves: the new owner and its token are written by whoever made room. The rules of serving
-// are those of memlock; they are plain functions on what was read (serve.go). The id of an attempt is a secret and is not in
-// the file; a hash of it is.
-//
-// A process that is stopped (SIGSTOP) while it holds a lock goes on holding it. One that is stopped in those microseconds in which it
-// has the guard delays that one lock: the others wait for the guard, for as long as their contexts allow.
-//
-// # Why pipes, and neither inotify nor a file for each waiter
-//
-// A system allows 128 users of inotify per user, by default, and 500 processes may wait. A file and a descriptor for each hold would
-// be 10,000 descriptors for 10,000 holds. A named pipe has no such limits: whoever reads it is told its end when the last writer
-// has ended, however that ended, by the poller that Go has anyway. A client has two pipes, and one descriptor for each other
-// client that it has to watch.
-//
-// # Waiting
-//
-// Who waits watches (plan.go) the client of the one before it in the queue; the head of the queue watches those holders that keep
-// it from fitting, and sets an alarm for the end of a minimum hold. Nobody watches anybody else. Whoever changes the state rings
-// the bells of those that were granted the lock or were broken, and of those that now have something to watch that they did not
-// watch before. In a queue for a mutex a hand-over rings one bell. Who hears its bell, or sees a client that it watches end, looks
-// at the file.
-//
-// While polling (elsewhere than on Linux, on file systems without pipes, with ?wait=poll) a client looks at the file again and
-// again, with growing pauses of up to 50 ms, and asks each time whether those that it would watch are alive.
-//
-// # Races
-//
-//   - Killed between bell and write. Bells are rung first, then the state is written, both under the guard. Who was rung waits for
-//     the guard. If the ringer is killed before it has written, the guard falls, nothing has changed, and whatever it meant to do
-//     is still due to somebody: a holder that was about to release has ended, and the head watches it; a waiter that was about to
-//     take out a dead one has ended itself, and the one behind watches it. If it is killed after it has written, everybody concerned
-//     was rung.
-//   - Killed while it writes. The header in use changes last: the old state stays.
-//   - Died before it was watched. Watching begins with looking: the pipe of a dead client has ended when it is opened.
-//   - Closed before it was watched. A client takes its entries out before it removes its directory. So under the guard an entry
-//     means that the directory is there; without the guard a missing one means: look again. Under the guard a missing directory
-//     means that somebody has removed it; then nobody can tell whether its client lives, and the request is refused.
-//   - Bell full. The ringer does not wait. Whoever reads so many rings at once looks at all its locks, and needs the guard that the
-//     ringer has.
-//   - Two make the file. Both open it, one gets the guard first and writes; the other finds entries.
-//   - Removed while somebody waits for the guard. A file without entries is removed under its guard only. Whoever gets the guard of
-//     a file that the path does not lead to any more begins anew.
-//   - Removed by hand while it is held. Whoever makes a lock's file anew first looks at the claims of all clients. A claim is
-//     written before its holder is told, and the holder looks once more whether the file is still there before it believes its
-//     grant: of the two, at least one sees the other. While somebody holds, nobody makes the file anew; when it releases, those who
-//     waited in the removed file are told, and queue anew.
-//   - Half made client. Clients come under the flock of the record, and whoever lists the dead has it too.
-//   - Guard and record. Who has a guard may wait for the record; who has the record never waits for a guard that a living client
-//     could have.
-//
-// # Tokens
-//
-// One sequence for the whole directory. A lock takes 64 at a time from the record and keeps them in its file, so a lock's file that
-// is removed never makes tokens fall. The record has a ceiling that was synced to the disk before any token below it is given: after a
-// restart of the machine (another boot id) tokens begin there. Where nobody can tell a restart, each block of 64 is synced.
-//
-// # A restart of the machine
-//
-// All processes have ended, so nobody holds or waits: the first client that opens the directory clears it. Only minimum holds
-// stay (Request.Keep): a grant with one is synced, with the wall time of its end, and it is kept until then, but never for longer
-// than it was long.
+// Exclusive and shared locks, permits, minimum holds, inspection, break. Tokens rise for ever, across restarts of processes and of the
+// machine (on tmpfs until the machine restarts). [Store.Guarantees] says it for the directory as it is.
 //
 // # Time
 //
-// Times in files are of CLOCK_BOOTTIME on Linux, which all processes share and nobody can set; elsewhere, and on network file
-// systems, wall time.
+// Nothing runs out here. The TTL of a lock means nothing: a hold is its process's until that releases it or ends, however that ends.
+//
+//   - Fixed and MaxHold are kept by the holder's own process: when the time is over it ends the contexts of its hold and lets go of the
+//     lock. If it is stopped, nobody does that for it.
+//   - A minimum hold (MinHold) is written down with the grant, and survives the process and a restart of the machine.
+//   - The holder of a hold that was broken is told at once (a second or more later, while polling), and the lock is freed when it
+//     unlocks it or ends; if it does neither, break the hold with Now, which frees the lock whatever its holder does, and leaves the
+//     rest to the fence.
+//   - A process that is stopped (Ctrl-Z, SIGSTOP, a debugger) keeps its locks until it goes on or is killed. So does one that was
+//     stopped while it waited: its turn comes all the same, and the lock is its own from then on. Kill it, or break the hold with Now.
+//   - A process that is stopped in the few microseconds in which it works on a lock's file delays that one lock: the others wait, for
+//     as long as their contexts allow.
+//   - A child process does not keep its parent's locks: they end with the parent.
+//
+// # What is refused
+//
+// The directory belongs to the user whom the process runs as, and nobody else can write into it. Refused, with a *driver.Refused
+// that says what to do: a directory of another user, or one that others can write into; one with files in it that are not ours; a
+// symbolic link; a network file system; files in it that were linked, renamed or replaced, or that others can open; a path that is
+// not absolute. Nothing is written into what is refused.
+//
+// # What is left behind
+//
+// When all clients are closed: the record (8 kB) and two empty directories. Keep them: that is where tokens go on from. What a
+// process that was killed leaves behind is cleared by the others, or by the next one that opens the directory. When nobody uses it
+// the directory may be removed; its tokens then begin at 1 again.
 package filelock
