@@ -192,3 +192,27 @@ func TestRestartWithRuins(t *testing.T) {
 		t.Errorf("a foreign file: %q, %v", text, err)
 	}
 }
+
+// A power failure brings back the text of a lock's file that was last synced, with tokens to give away that were given meanwhile:
+// none of them is given again.
+func TestRestartGivesTokensUp(t *testing.T) {
+	for _, boots := range [][2]string{{"a", "b"}, {"", ""}} {
+		dir := newDir(t)
+		before := opened(t, dir, booted(boots[0]))
+		take(t, before, ask("s", driver.Permits, permits(1, 10), keeping(time.Hour)))
+		path := before.dir.lockPath(keyOf("s", driver.Permits))
+		synced := readFile(t, path)
+		top := uint64(0)
+		for range 5 {
+			top = take(t, before, ask("s", driver.Permits, permits(1, 10))).Token
+		}
+		kill(before)
+		if err := os.WriteFile(path, synced, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		after := opened(t, dir, booted(boots[1]))
+		if g := take(t, after, ask("s", driver.Permits, permits(1, 10))); g.Token <= top {
+			t.Errorf("boots %q: token %d after a power failure; tokens up to %d were given before", boots, g.Token, top)
+		}
+	}
+}

@@ -177,7 +177,8 @@ func (st *Store) recoverLock(key string) error {
 }
 
 // revive leaves nothing in s but minimum holds that are not over, and returns how many. With wall, stamps are wall time and so
-// still good.
+// still good. The tokens that were left are given up: this text may be older than tokens that were given, if it was the last one
+// that reached the disk. The next ones come from above the ceiling.
 func (s *state) revive(at moment, wall bool) int {
 	var left []*entry
 	for _, h := range s.holders {
@@ -193,6 +194,7 @@ func (s *state) revive(at moment, wall bool) int {
 		left = append(left, h)
 	}
 	s.holders, s.queue, s.ghosts = left, nil, nil
+	s.next, s.end = 0, 0
 	return len(left)
 }
 
