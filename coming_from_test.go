@@ -16,22 +16,31 @@ import (
 	"unicode"
 )
 
-// What docs/coming-from.md must have a row for: the methods of RLock, of RLockAsync and of what gives out locks; all of redsync v4.
+// What docs/coming-from.md must have a row for: the methods of RLock, of RLockAsync and of what gives out locks; all of redsync v4; what
+// most use of the others.
 const (
 	redissonMethods = `getLock getName lock lock(leaseTime tryLock tryLock(waitTime,unit tryLock(waitTime,leaseTime lockInterruptibly
 		lockInterruptibly(leaseTime unlock forceUnlock isLocked isHeldByCurrentThread isHeldByThread getHoldCount remainTimeToLive
 		newCondition lockAsync lockAsync(leaseTime lockAsync(threadId lockAsync(leaseTime,unit,threadId tryLockAsync tryLockAsync(waitTime,unit
 		tryLockAsync(waitTime,leaseTime,unit tryLockAsync(threadId tryLockAsync(waitTime,leaseTime,unit,threadId unlockAsync
-		unlockAsync(threadId forceUnlockAsync isLockedAsync getHoldCountAsync remainTimeToLiveAsync getFairLock getReadWriteLock readLock
-		writeLock getMultiLock getSemaphore getPermitExpirableSemaphore getFencedLock lockAndGetToken getSpinLock lockWatchdogTimeout`
+		unlockAsync(threadId forceUnlockAsync isLockedAsync isHeldByThreadAsync getHoldCountAsync remainTimeToLiveAsync getFairLock
+		getReadWriteLock readLock writeLock getMultiLock getSemaphore acquire tryAcquire(permits) tryAcquire(permits,waitTime release
+		availablePermits drainPermits addPermits trySetPermits getPermitExpirableSemaphore updateLeaseTime getFencedLock lockAndGetToken
+		getSpinLock lockWatchdogTimeout`
 	redsyncMethods = `New NewMutex Option OptionFunc Mutex.Name Mutex.Value Mutex.Until Mutex.Lock Mutex.LockContext Mutex.TryLock
 		Mutex.TryLockContext Mutex.Unlock Mutex.UnlockContext Mutex.Extend Mutex.ExtendContext Mutex.Valid Mutex.ValidContext WithExpiry
 		WithTries WithRetryDelay WithRetryDelayFunc DelayFunc WithSetNXOnExtend WithDriftFactor WithTimeoutFactor WithGenValueFunc WithValue
 		WithFailFast WithShufflePools ErrFailed ErrTaken ErrNodeTaken ErrLockAlreadyExpired ErrExtendFailed RedisError`
+	syncMethods         = `RWMutex Mutex Lock Unlock TryLock RLock RUnlock RLocker TryRLock`
+	weightedMethods     = `NewWeighted Weighted.Acquire Weighted.TryAcquire Weighted.Release`
+	etcdMutexMethods    = `NewSession Session.Done NewMutex Mutex.Lock Mutex.TryLock Mutex.Unlock Mutex.Header Mutex.IsOwner NewLocker ErrLocked`
+	etcdElectionMethods = `NewElection ResumeElection Election.Campaign Election.Resign Election.Proclaim Election.Leader Election.Observe
+		Election.Rev ErrElectionNoLeader`
 )
 
 var (
 	codeSpan = regexp.MustCompile("`([^`]+)`")
+	thrown   = regexp.MustCompile(`_, err :?= .*\.(Try)?(Lock|Acquire|Campaign)\(`)
 	counts   = regexp.MustCompile(`(\d+) rows, (\d+) of them not there`)
 )
 
@@ -45,6 +54,11 @@ func TestComingFrom(t *testing.T) {
 	for section, want := range map[string]struct{ methods, examples string }{
 		"Redisson": {redissonMethods, "example_redisson*_test.go"},
 		"redsync":  {redsyncMethods, "example_redsync*_test.go"},
+
+		"sync.RWMutex":                {syncMethods, "example_peers_test.go"},
+		"golang.org/x/sync/semaphore": {weightedMethods, "example_peers_test.go"},
+		"etcd's Mutex":                {etcdMutexMethods, "example_peers_test.go"},
+		"etcd's Election":             {etcdElectionMethods, "example_peers_test.go"},
 	} {
 		_, part, found := strings.Cut(string(text), "\n## "+section+"\n")
 		if !found {
@@ -87,6 +101,8 @@ func checkSection(t *testing.T, section, part, methods, code string) {
 			t.Errorf("%s: not one line of Go: %s", section, here)
 		} else if !strings.Contains(code, squeeze(span[1])) {
 			t.Errorf("%s: no example runs %s", section, span[1])
+		} else if thrown.MatchString(span[1]) {
+			t.Errorf("%s: whoever copies %s throws the hold away", section, span[1])
 		}
 	}
 	for _, m := range strings.Fields(methods) {

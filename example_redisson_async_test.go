@@ -24,7 +24,7 @@ func Example_redissonLockAsync() {
 	locks := holdfast.New(memlock.New())
 	defer locks.Close()
 	lock := locks.Mutex("orders/42")
-	fixed := locks.Mutex("orders/42", holdfast.TTL(time.Minute), holdfast.Fixed())
+	fixed := locks.Mutex("orders/42", holdfast.TTL(30*time.Second), holdfast.Fixed())
 	wait, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
@@ -113,7 +113,7 @@ func Example_redissonFairLock() {
 	// Output: first come first served: true <nil>
 }
 
-// getReadWriteLock.
+// getReadWriteLock. A writer may read, and stays a writer until its last Unlock.
 func Example_redissonReadWriteLock() {
 	ctx := context.Background()
 	locks := holdfast.New(memlock.New())
@@ -127,10 +127,18 @@ func Example_redissonReadWriteLock() {
 	reader.Unlock()
 	writer, err := prices.Lock(ctx)
 	fmt.Println(writer.Token(), err)
+	inside, err := prices.Reader().Lock(writer.Context(ctx))
+	fmt.Println(writer.Unlock(), err)
+	_, err = prices.Reader().TryLock(ctx)
+	fmt.Println("other readers:", !errors.Is(err, holdfast.ErrHeld))
+	fmt.Println(inside.Unlock())
 	// Output:
 	// 1 <nil>
 	// true
 	// 2 <nil>
+	// <nil> <nil>
+	// other readers: false
+	// <nil>
 }
 
 // getMultiLock.
@@ -150,14 +158,43 @@ func Example_redissonSemaphore() {
 	ctx := context.Background()
 	locks := holdfast.New(memlock.New())
 	defer locks.Close()
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 
-	hold, err := locks.Semaphore("uploads", 10).Acquire(ctx, 3)
-	fmt.Println(hold.Unlock(), err)
-	expirable := locks.Semaphore("uploads", 10, holdfast.TTL(time.Minute), holdfast.Fixed())
+	uploads := locks.Semaphore("uploads", 10)
+	{
+		hold, err := uploads.Acquire(ctx, 3)
+		fmt.Println(hold.Unlock(), err)
+	}
+	{
+		hold, err := uploads.TryAcquire(ctx, 3)
+		fmt.Println(hold.Unlock(), err)
+	}
+	hold, err := uploads.Acquire(wait, 3)
+	if err != nil {
+		panic(err)
+	}
+	info, err := uploads.Inspect(ctx)
+	free := uploads.Limit()
+	for _, h := range info.Holders {
+		free -= h.N
+	}
+	fmt.Println("free:", free, err)
+	_, err = locks.Semaphore("uploads", 20).TryAcquire(ctx, 1)
+	fmt.Println(err)
+	hold.Unlock()
+
+	expirable := locks.Semaphore("uploads", 10, holdfast.TTL(30*time.Second), holdfast.Fixed())
 	hold, err = expirable.Acquire(ctx, 3)
-	fmt.Println(hold.Left() < time.Minute, err)
+	fmt.Println(hold.Left() < 30*time.Second, err)
+	err = hold.Extend(ctx, time.Minute)
+	fmt.Println(hold.Left() >= 30*time.Second, err)
 	// Output:
 	// <nil> <nil>
+	// <nil> <nil>
+	// free: 7 <nil>
+	// holdfast: semaphore "uploads": the limit is 20 here but 10 where the semaphore is in use: everybody who uses it must name the same
+	// true <nil>
 	// true <nil>
 }
 

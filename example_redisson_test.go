@@ -12,6 +12,9 @@ import (
 	"holdfast.dev/memlock"
 )
 
+// How long the examples hold and wait. Programs take more: a lease of 30 s and the patience of 5 s, for instance.
+const lease, patience = 200 * time.Millisecond, 10 * time.Millisecond
+
 // lock, unlock and their names.
 func Example_redissonLock() {
 	ctx := context.Background()
@@ -35,7 +38,7 @@ func Example_redissonLeaseTime() {
 	locks := holdfast.New(memlock.New())
 	defer locks.Close()
 
-	fixed := locks.Mutex("orders/42", holdfast.TTL(100*time.Millisecond), holdfast.Fixed())
+	fixed := locks.Mutex("orders/42", holdfast.TTL(lease), holdfast.Fixed())
 	hold, err := fixed.Lock(ctx)
 	if err != nil {
 		panic(err)
@@ -64,13 +67,13 @@ func Example_redissonInterruptibly() {
 
 	ctx, interrupt := context.WithCancel(ctx)
 	time.AfterFunc(time.Millisecond, interrupt)
-	_, err = lock.Lock(ctx)
-	fmt.Println(errors.Is(err, context.Canceled))
-	_, err = fixed.Lock(ctx)
-	fmt.Println(errors.Is(err, context.Canceled))
+	first, err := lock.Lock(ctx)
+	fmt.Println(first == nil, errors.Is(err, context.Canceled))
+	second, err := fixed.Lock(ctx)
+	fmt.Println(second == nil, errors.Is(err, context.Canceled))
 	// Output:
-	// true
-	// true
+	// true true
+	// true true
 }
 
 // tryLock: an error instead of false, and it tells who is in the way.
@@ -83,23 +86,27 @@ func Example_redissonTryLock() {
 
 	hold, err := lock.TryLock(ctx)
 	fmt.Println("held:", err == nil)
-	wait, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err = lock.Lock(wait)
-	fmt.Println("taken:", errors.Is(err, holdfast.ErrHeld), "in time:", !errors.Is(err, context.DeadlineExceeded))
+	{
+		hold, err := lock.Lock(wait)
+		fmt.Println("held:", hold != nil, "taken:", errors.Is(err, holdfast.ErrHeld), "in time:", !errors.Is(err, context.DeadlineExceeded))
+	}
 	hold.Unlock()
 
 	wait, cancel = context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	hold, err = fixed.Lock(wait)
-	fmt.Println("held:", err == nil, "and not renewed:", hold.Left() < 10*time.Second)
+	{
+		hold, err := fixed.Lock(wait)
+		fmt.Println("held:", err == nil, "and not renewed:", hold.Left() < 10*time.Second)
+	}
 	// Output:
 	// held: true
-	// taken: true in time: false
+	// held: false taken: true in time: false
 	// held: true and not renewed: true
 }
 
-// forceUnlock: exactly the hold that was looked at.
+// forceUnlock: exactly the holds that were looked at. Where nobody holds there is nothing to do.
 func Example_redissonForceUnlock() {
 	ctx := context.Background()
 	locks := holdfast.New(memlock.New())
@@ -111,7 +118,9 @@ func Example_redissonForceUnlock() {
 
 	info, err := locks.Inspect(ctx, "orders/42")
 	fmt.Println("locked:", len(info.Holders) > 0, err)
-	err = locks.Break(ctx, "orders/42", info.Holders[0].Token, holdfast.Now())
+	for _, h := range info.Holders {
+		err = locks.Break(ctx, "orders/42", h.Token, holdfast.Now())
+	}
 	fmt.Println("broken:", err == nil, "and told:", errors.Is(dead.Err(), holdfast.ErrLost))
 	err = locks.Break(ctx, "orders/42", info.Holders[0].Token, holdfast.Now())
 	fmt.Println("nobody else's:", errors.Is(err, holdfast.ErrNotHeld))
@@ -149,6 +158,31 @@ func Example_redissonState() {
 	// entered: 2 <nil>
 	// left: true
 	// left in the store: true <nil>
+}
+
+// lock() again: a lock is entered again by its hold's context, and then by that of the newest hold.
+func Example_redissonReentry() {
+	ctx := context.Background()
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	lock := locks.Mutex("orders/42")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+
+	nested, err := lock.Lock(hold.Context(ctx))
+	fmt.Println("entered:", hold.Count(), err)
+	innermost, err := lock.TryLock(nested.Context(ctx))
+	fmt.Println("entered:", hold.Count(), err)
+	_, err = lock.TryLock(hold.Context(ctx)) // Lock would wait for the end of nested
+	fmt.Println("beside the nested one:", !errors.Is(err, holdfast.ErrHeld))
+	fmt.Println(innermost.Unlock(), nested.Unlock(), hold.Unlock())
+	// Output:
+	// entered: 2 <nil>
+	// entered: 3 <nil>
+	// beside the nested one: false
+	// <nil> <nil> <nil>
 }
 
 // lockWatchdogTimeout: the TTL, of a client or of one lock.

@@ -92,7 +92,7 @@ func Example_redsyncTries() {
 	}
 	defer hold.Unlock()
 
-	wait, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_, err = lock.Lock(wait)
 	fmt.Println("failed:", errors.Is(err, holdfast.ErrHeld))
