@@ -44,11 +44,11 @@ var harms = map[string]struct {
 			must(t, os.Remove(path))
 			write(t, path, "")
 		},
-		undo: func(*testing.T, string) {},
+		undo: removeIfThere,
 	},
 	"emptied": {
 		do:   func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) },
-		undo: func(*testing.T, string) {},
+		undo: removeIfThere,
 	},
 	"truncated": {
 		do:   func(t *testing.T, path string) { must(t, os.Truncate(path, 100)) },

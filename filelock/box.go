@@ -52,7 +52,7 @@ const (
 )
 
 var (
-	errBlank   = errors.New("nothing was written yet")
+	errBlank   = errors.New("it is empty")
 	errDamaged = errors.New("its content is damaged, or not ours")
 	errUnsure  = errors.New("it may have been written, or not")
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)

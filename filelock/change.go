@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 
 	"holdfast.dev/driver"
 )
 
-const lockMagic = "holdfast lock 1\n"
+const (
+	lockMagic = "holdfast lock 1\n"
+	freshSeq  = 1 // the number of the text that a lock's file is made with
+)
 
 // A tx is one look at a lock's file, under its guard, and at most one change of it.
 type tx struct {
@@ -32,13 +34,13 @@ type tx struct {
 	calls []func() // to be called when the guard is free
 }
 
-// An access says what a change does about a lock whose file does not exist, or is blank because somebody died before the first write.
+// An access says what a change does about a lock whose file does not exist, or is fresh: made, and never used since (see make.go).
 type access byte
 
 const (
 	existing access = iota // that is errNoFile
 	creating               // makes it
-	tidying                // errNoFile; a blank one is one without entries
+	tidying                // errNoFile; a fresh one is one without entries
 )
 
 // change lets f look at a lock's state, under its guard, and writes what f has changed; then it tells this client's own attempts
@@ -86,7 +88,7 @@ func (lk *lock) changeOnce(ctx context.Context, how access, asked driver.Instant
 	return false, t.calls, nil
 }
 
-// load reads the state. A file that was just made is checked for one that was removed by hand.
+// load reads the state. A fresh file may be in the place of one that was removed by hand: that is checked.
 func (t *tx) load(how access) error {
 	lk := t.lk
 	t.box = box{file: t.file, magic: lockMagic, page: lk.page[:]}
@@ -97,20 +99,10 @@ func (t *tx) load(how access) error {
 	text, err := t.box.readUnless(born, seq, false)
 	t.at = lk.store.now()
 	switch {
-	case errors.Is(err, errBlank) && how == existing:
-		return errNoFile
-	case errors.Is(err, errBlank):
-		lk.cache = nil
-		if how == creating {
-			if err := t.checkClaims(); err != nil {
-				os.Remove(lk.path()) // nobody else has written to it: it is ours, and empty
-				return err
-			}
-		}
-		t.box.born = rand.Uint64()
-		t.state = &state{name: lk.name, permits: lk.permits}
 	case err != nil:
 		return lk.problem(advise(err))
+	case t.box.seq == freshSeq && how == existing:
+		return errNoFile
 	case lk.cache != nil && text == nil:
 		t.state, t.cached = lk.cache, true
 	default:
@@ -122,8 +114,21 @@ func (t *tx) load(how access) error {
 	if err := lk.checkName(t.state); err != nil {
 		return err
 	}
+	if t.box.seq == freshSeq && how == creating {
+		if err := t.checkClaims(); err != nil {
+			lk.unmake(t.info)
+			return err
+		}
+	}
 	t.state.mark()
 	return nil
+}
+
+// unmake removes a file that nobody has used since it was made.
+func (lk *lock) unmake(opened os.FileInfo) {
+	if same, err := lk.same(opened); same && err == nil {
+		os.Remove(lk.path())
+	}
 }
 
 // checkName refuses the file of another lock. Of a stray lock only the key is known; a blank file says nothing.

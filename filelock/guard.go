@@ -116,12 +116,9 @@ func (lk *lock) open(ctx context.Context, create bool) (*os.File, error) {
 	w := lk.pending
 	lk.pending = nil
 	if w == nil || !w.resume() {
-		f, err := openIn(lk.store.dir.locks, lk.key, os.O_RDWR, 0)
-		if create && errors.Is(err, fs.ErrNotExist) && !lk.store.dir.moved() { // nothing is made where nobody would look for it
-			f, err = openIn(lk.store.dir.locks, lk.key, os.O_RDWR|os.O_CREATE, 0o600)
-		}
+		f, err := lk.openFile(create)
 		if err != nil {
-			return nil, lk.openProblem(err, create)
+			return nil, err
 		}
 		got, err := flock(f, true, false)
 		if err != nil {
@@ -150,6 +147,22 @@ func (lk *lock) open(ctx context.Context, create bool) (*os.File, error) {
 	}
 }
 
+// openFile opens the lock's file, and makes it if it is to be made.
+func (lk *lock) openFile(create bool) (*os.File, error) {
+	for {
+		f, err := openIn(lk.store.dir.locks, lk.key, os.O_RDWR, 0)
+		switch {
+		case err == nil:
+			return f, nil
+		case !create || !errors.Is(err, fs.ErrNotExist) || lk.store.dir.moved(): // nothing is made where nobody would look for it
+			return nil, lk.openProblem(err, create)
+		}
+		if err := lk.make(); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // check returns what f is if it is still the file that the path leads to, and nil if it is not. It refuses one that is not as we
 // make them.
 func (lk *lock) check(f *os.File) (os.FileInfo, error) {
@@ -160,7 +173,13 @@ func (lk *lock) check(f *os.File) (os.FileInfo, error) {
 	if same, err := lk.same(opened); !same || err != nil {
 		return nil, err
 	}
-	if err := checkFile(opened); err != nil {
+	err = checkFile(opened)
+	if err != nil && lk.store.finishMaking(opened) {
+		if opened, err = f.Stat(); err == nil {
+			err = checkFile(opened)
+		}
+	}
+	if err != nil {
 		return nil, lk.problem(err)
 	}
 	return opened, nil
@@ -208,8 +227,10 @@ func advise(err error) error {
 		{syscall.ELOOP, "it is a symbolic link, and we make none: remove it"},
 		{syscall.EMFILE, "raise the limit of this process (ulimit -n)"},
 		{syscall.ENOSPC, "make room on the disk; what is held can still be released"},
+		{errQuota, "make room: this user may not use more of the disk; what is held can still be released"},
 		{fs.ErrPermission, "let it belong to the user whom this process runs as, with mode 0600"},
 		{syscall.EROFS, "locks need a directory that can be written to"},
+		{errBlank, "we make no such file, so it is left alone: if no process of ours uses it, remove it"},
 		{errDamaged, "it is left alone: if no process of ours uses it, remove it"},
 	} {
 		if errors.Is(err, known.err) {

@@ -144,24 +144,23 @@ func (st *Store) readGuarded(key string, guard func(*os.File) error) (*state, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
-	info, err := f.Stat()
-	if err == nil {
-		err = checkFile(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	if err := guard(f); err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat() // not before: its maker may have been at work
+	if err == nil {
+		err = checkFile(info)
+	}
+	if err != nil && info != nil && st.finishMaking(info) {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	b := newBox(f, 0, lockMagic)
 	text, err := b.read(false)
-	switch {
-	case errors.Is(err, errBlank):
-		return nil, errNoFile
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, advise(err))
 	}
 	s, err := decodeState(string(text))

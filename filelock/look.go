@@ -164,7 +164,7 @@ func (lk *lock) lookFailed(err error) {
 
 // passing reports whether it is worth trying again after an error.
 func passing(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.ENOMEM, syscall.EIO, syscall.EAGAIN, errUnsure} {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, errQuota, syscall.ENOMEM, syscall.EIO, syscall.EAGAIN, errUnsure} {
 		if errors.Is(err, e) {
 			return true
 		}

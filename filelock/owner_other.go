@@ -2,7 +2,13 @@
 
 package filelock
 
-import "os"
+import (
+	"errors"
+	"os"
+)
+
+// errQuota: here a user's part of the disk that is full is a disk that is full.
+var errQuota = errors.New("disk quota exceeded")
 
 // modesCount: what is shown as a mode says nothing here.
 const modesCount = false

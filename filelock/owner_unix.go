@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// errQuota: a user's part of the disk is full.
+const errQuota = syscall.EDQUOT
+
 // modesCount: the mode of a directory says who can write into it.
 const modesCount = true
 

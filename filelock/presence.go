@@ -103,7 +103,7 @@ func (p *presence) end() {
 
 // disappear removes the directory of a client that has no entry left anywhere.
 func (d *directory) disappear(id string) error {
-	for _, name := range []string{bellName, claimsName, aliveName} { // alive last: without it nobody could tell that it is dead
+	for _, name := range []string{makingName, bellName, claimsName, aliveName} { // alive last: without it nobody could tell that it is dead
 		if err := os.Remove(d.clientPath(id, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

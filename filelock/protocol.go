@@ -58,7 +58,11 @@ package filelock
 //     means that somebody has removed it; then nobody can tell whether its client lives, and the request is refused.
 //   - Bell full. The ringer does not wait. Whoever reads so many rings at once looks at all its locks, and needs the guard that the
 //     ringer has.
-//   - Two make the file. Both open it, one gets the guard first and writes; the other finds entries.
+//   - Two make the file. Each makes one of its own, complete, and gives it the lock's name; that works for one of them, and the
+//     other uses what is there. So no file of ours is ever blank: one that is was put there by somebody else, and is refused.
+//   - Killed while it makes the file. Before the file has the lock's name: it is in its maker's own directory, and goes with that.
+//     After: it is fresh (see make.go), and whoever gets its guard first does what its maker would have done. In between it has two
+//     names, and whoever gets its guard removes the other one.
 //   - Removed while somebody waits for the guard. A file without entries is removed under its guard only. Whoever gets the guard of
 //     a file that the path does not lead to any more begins anew.
 //   - Removed by hand while it is held. Whoever makes a lock's file anew first looks at the claims of all clients. A claim is

@@ -33,6 +33,7 @@ type Store struct {
 	graves  []tombKey      // in the order in which they were dug
 	running sync.WaitGroup // goroutines that Close waits for
 
+	making  sync.Mutex // whoever makes a lock's file has it: see make.go
 	watchMu sync.Mutex
 	watches map[string]*watched
 	rounds  *time.Timer // looks at what is held, while polling
