@@ -190,7 +190,6 @@ func (t *tx) ask(a *attempt, r *driver.Request) (*driver.Held, error) {
 		if known {
 			t.dirty = true
 			t.forget(a)
-			return held, t.serve()
 		}
 	}
 	return held, nil

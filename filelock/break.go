@@ -42,9 +42,6 @@ func (st *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 			return driver.ErrGone
 		}
 		t.dirty = true
-		if err := t.serve(); err != nil {
-			t.nudge()
-		}
 		return nil
 	})
 	if errors.Is(err, errNoFile) {

@@ -57,6 +57,7 @@ func (lk *lock) change(ctx context.Context, how access, f func(*tx) error) error
 	}
 	if err != nil {
 		lk.cache = nil
+		lk.failed(err)
 	}
 	lk.exit()
 	for _, call := range calls {
@@ -121,6 +122,9 @@ func (t *tx) load(how access) error {
 		}
 	}
 	t.state.mark()
+	if !t.cached {
+		t.compare()
+	}
 	return nil
 }
 
@@ -158,7 +162,9 @@ func (t *tx) checkClaims() error {
 		}
 	}
 	for _, c := range others {
-		lk.store.ring(c.id, lk.sum)
+		if err := lk.store.ring(c.id, lk.sum); err != nil {
+			return lk.problem(advise(err))
+		}
 	}
 	return nil
 }
@@ -202,9 +208,11 @@ func (t *tx) serve() error {
 
 // commit writes the change. The order matters: first the claim, so that nobody makes the file anew without asking us; then the
 // bells, so that whoever is killed between two of these steps has either changed nothing or has told everybody; then the state; then
-// a last look whether the file is still where it was.
+// a last look whether the file is still where it was. A bell that cannot be rung for want of a descriptor ends it: nothing is
+// written that somebody concerned would not be told.
 func (t *tx) commit() (again bool, err error) {
 	lk, st := t.lk, t.lk.store
+	t.serveAll()
 	wanted, grants := t.sync()
 	if rank(wanted) > rank(lk.claim) {
 		if err := lk.setClaim(wanted); err != nil {
@@ -213,7 +221,9 @@ func (t *tx) commit() (again bool, err error) {
 	}
 	if t.dirty {
 		for _, client := range t.state.concerned(st.id) {
-			st.ring(client, lk.sum)
+			if err := st.ring(client, lk.sum); err != nil {
+				return false, lk.problem(advise(err))
+			}
 		}
 		if err := t.write(); err != nil {
 			return false, err
@@ -235,6 +245,7 @@ func (t *tx) commit() (again bool, err error) {
 	}
 	lk.cache, lk.born, lk.seq = t.state, t.box.born, t.box.seq
 	st.mu.Lock()
+	lk.strays = false // compare has taken them out
 	for _, news := range t.news {
 		news()
 	}
@@ -276,6 +287,9 @@ func rank(claim byte) int {
 func (lk *lock) fitClaim() {
 	wanted := claimNone
 	lk.store.mu.Lock()
+	if lk.strays {
+		wanted = claimWait
+	}
 	for _, a := range lk.attempts {
 		switch a.phase {
 		case holding:

@@ -140,7 +140,7 @@ func (st *Store) living(s *state) []*entry {
 }
 
 // tryShared takes f's flock for reading, unless somebody has it.
-func tryShared(f *os.File) error {
+func tryShared(f *os.File) (*os.File, error) {
 	got, err := flock(f, false, false)
 	if err == nil && !got {
 		err = errBusy
@@ -148,7 +148,7 @@ func tryShared(f *os.File) error {
 	if err != nil {
 		f.Close()
 	}
-	return err
+	return f, err
 }
 
 // aged is what was known that long ago, as it would be now if nothing had happened since.

@@ -68,28 +68,10 @@ func (w *flockWait) resume() bool {
 	return !w.over
 }
 
-// lockFile takes f's flock. If it fails, f is closed, or will be.
-func lockFile(ctx context.Context, f *os.File, exclusive bool) error {
-	got, err := flock(f, exclusive, false)
-	if err != nil {
-		f.Close()
-		return refused(f.Name(), err)
-	}
-	if got {
-		return nil
-	}
-	w := waitForFlock(f, exclusive)
-	select {
-	case err := <-w.got:
-		if err != nil {
-			f.Close()
-			return refused(f.Name(), err)
-		}
-		return nil
-	case <-ctx.Done():
-		w.giveUp()
-		return fmt.Errorf("waiting for %s, which another process is using: %w", f.Name(), ctx.Err())
-	}
+func (w *flockWait) isOver() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
 }
 
 // take opens the lock's file and takes its flock: the guard. Whoever calls it has the turn. Without create, a file that does

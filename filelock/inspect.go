@@ -19,34 +19,22 @@ func (st *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*d
 	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
-	if err := st.begin(ctx); err != nil {
-		return nil, err
+	info, err := st.show(ctx, keyOf(name, mode))
+	if err != nil || info.Name != "" {
+		return info, err
 	}
-	defer st.running.Done()
-	info := &driver.Info{Name: name, Mode: driver.Exclusive}
+	info.Name, info.Mode = name, driver.Exclusive
 	if mode == driver.Permits {
 		info.Mode = driver.Permits
 	}
-	s, err := st.readState(ctx, keyOf(name, mode))
-	if errors.Is(err, errNoFile) {
-		return info, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return st.describe(s)
+	return info, nil
 }
 
 // List shows everything whose name begins with prefix; see driver.Inspector. Should there be files that cannot be read, it shows
-// the others first, and then the first error.
+// the others first, and then the first error. Whoever goes through the list may close the store meanwhile: that ends it.
 func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info, error] {
 	return func(yield func(*driver.Info, error) bool) {
-		if err := st.begin(ctx); err != nil {
-			yield(nil, err)
-			return
-		}
-		defer st.running.Done()
-		keys, err := st.keys()
+		keys, err := st.keysNow(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -59,7 +47,7 @@ func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info
 			}
 			info, err := st.show(ctx, key)
 			switch {
-			case err != nil && ctx.Err() != nil:
+			case err != nil && (ctx.Err() != nil || st.isClosed()):
 				yield(nil, err)
 				return
 			case err != nil:
@@ -76,7 +64,8 @@ func (st *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info
 	}
 }
 
-// begin makes sure that Close waits for a call that only looks.
+// begin makes sure that Close waits for a call that only looks: for as long as it works on files, which is short, and ends with
+// Close where it is not; not while whoever called has control.
 func (st *Store) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,7 +79,12 @@ func (st *Store) begin(ctx context.Context) error {
 	return nil
 }
 
+// show describes what a lock's file says; without a name: there is none.
 func (st *Store) show(ctx context.Context, key string) (*driver.Info, error) {
+	if err := st.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer st.running.Done()
 	s, err := st.readState(ctx, key)
 	if errors.Is(err, errNoFile) {
 		return &driver.Info{}, nil
@@ -99,6 +93,15 @@ func (st *Store) show(ctx context.Context, key string) (*driver.Info, error) {
 		return nil, err
 	}
 	return st.describe(s)
+}
+
+// keysNow lists the files of locks, for somebody who only looks.
+func (st *Store) keysNow(ctx context.Context) ([]string, error) {
+	if err := st.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer st.running.Done()
+	return st.keys()
 }
 
 // keys lists the files of locks. What is not named like one is not ours.
@@ -128,46 +131,58 @@ func isKey(name string) bool {
 
 // readState reads a lock's file, under a shared guard.
 func (st *Store) readState(ctx context.Context, key string) (*state, error) {
-	return st.readGuarded(key, func(f *os.File) error { return lockFile(ctx, f, false) })
+	return st.readGuarded(key, func(f *os.File) (*os.File, error) { return lockFile(ctx, st.closed, f, false) })
 }
 
-// readGuarded reads a lock's file. guard takes its flock, and closes the file if it cannot.
-func (st *Store) readGuarded(key string, guard func(*os.File) error) (*state, error) {
+// readGuarded reads a lock's file. guard takes its flock, and closes the file if it cannot. A file that was removed meanwhile says
+// nothing: the one that is there now is read.
+func (st *Store) readGuarded(key string, guard func(*os.File) (*os.File, error)) (s *state, err error) {
+	for again := true; again; {
+		s, again, err = st.readOnce(key, guard)
+	}
+	return s, err
+}
+
+func (st *Store) readOnce(key string, guard func(*os.File) (*os.File, error)) (s *state, again bool, err error) {
 	path := st.dir.lockPath(key)
 	f, err := openIn(st.dir.locks, key, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		if st.dir.moved() {
-			return nil, fmt.Errorf("%s: %w", st.dir.path, errMoved)
+			return nil, false, fmt.Errorf("%s: %w", st.dir.path, errMoved)
 		}
-		return nil, errNoFile
+		return nil, false, errNoFile
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, advise(err))
+		return nil, false, fmt.Errorf("%s: %w", path, advise(err))
 	}
-	if err := guard(f); err != nil {
-		return nil, err
+	if f, err = guard(f); err != nil {
+		return nil, false, err
 	}
 	defer f.Close()
+	lk := st.stray(key)
 	info, err := f.Stat() // not before: its maker may have been at work
 	if err == nil {
+		if same, err := lk.same(info); err != nil || !same {
+			return nil, err == nil, err
+		}
 		err = checkFile(info)
 	}
 	if err != nil && info != nil && st.finishMaking(info) {
 		err = nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, false, fmt.Errorf("%s: %w", path, err)
 	}
 	b := newBox(f, 0, lockMagic)
 	text, err := b.read(false)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, advise(err))
+		return nil, false, fmt.Errorf("%s: %w", path, advise(err))
 	}
-	s, err := decodeState(string(text))
+	s, err = decodeState(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, advise(err))
+		return nil, false, fmt.Errorf("%s: %w", path, advise(err))
 	}
-	return s, st.stray(key).checkName(s)
+	return s, false, lk.checkName(s)
 }
 
 // describe shows a state as it would be if everybody had noticed who is dead. That may be more than it says: nothing is served here.

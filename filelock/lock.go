@@ -28,9 +28,11 @@ type lock struct {
 	claim     byte            // what is written in the client's claims, and where
 	slot      int
 	backoff   driver.Backoff // between looks, while polling or after an error
+	patience  driver.Backoff // the same, while nobody waits
 
 	// These are guarded by the store's mutex.
 	attempts map[string]*attempt // by hash
+	strays   bool                // there may be entries in the file of attempts that are no more, and have to be taken out
 	users    int                 // calls under way
 	resting  bool                // it is among the store's idle ones
 	poked    bool                // somebody wants it to be looked at
@@ -58,7 +60,8 @@ func (st *Store) lockOf(name string, mode driver.Mode) *lock {
 		lk = &lock{
 			store: st, key: key, name: name, permits: mode == driver.Permits, sum: sumOf(key),
 			turn: make(chan struct{}, 1), glancing: make(chan struct{}, 1), attempts: make(map[string]*attempt),
-			backoff: driver.Backoff{Min: time.Millisecond, Max: 50 * time.Millisecond},
+			backoff:  driver.Backoff{Min: time.Millisecond, Max: 50 * time.Millisecond},
+			patience: driver.Backoff{Min: 10 * time.Millisecond, Max: 5 * time.Second},
 		}
 		lk.turn <- struct{}{}
 		st.locks[key] = lk

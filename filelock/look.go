@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -83,24 +84,24 @@ func (t *tx) buryDead() (buried bool, err error) {
 	return buried, nil
 }
 
-// nudge tells the head of the queue to look, although nothing has changed for it.
-func (t *tx) nudge() {
-	if len(t.state.queue) == 0 {
+// serveAll serves after a change, whatever that was, so that nobody waits for what it could have. If there is no token for the
+// head of the queue, that must try by itself: see concerned.
+func (t *tx) serveAll() {
+	if !t.dirty {
 		return
 	}
-	if head := t.state.queue[0].client; head == t.lk.store.id {
+	if err := t.serve(); err != nil && t.state.headFits() && t.state.queue[0].client == t.lk.store.id {
 		t.calls = append(t.calls, func() { t.lk.store.poke(t.lk) })
-	} else {
-		t.lk.store.ring(head, t.lk.sum)
 	}
 }
 
-// poke makes the client look at a lock. It never blocks.
+// poke makes the client look at a lock, also at one in which it should have nothing: whoever rings may have seen something of it
+// there. It never blocks. A lock that was forgotten (see tidy) is not looked at: another one of the same name may be in use.
 func (st *Store) poke(lk *lock) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	lk.poked = true
-	if lk.looking || st.ended || len(lk.attempts) == 0 {
+	if lk.looking || st.ended || st.locks[lk.key] != lk {
 		return
 	}
 	lk.looking = true
@@ -137,29 +138,22 @@ func (lk *lock) look() error {
 	})
 }
 
-// lookFailed decides what an error means for those who wait: it is their answer, if it is one; otherwise it is tried again.
+// lookFailed decides what an error means for those who wait: it is their answer, if it is one or will not pass. As long as anything
+// of this client may be in the file it is looked at again: a hold may be broken, and an entry that is left behind may be granted the
+// lock, which would then be held by nobody.
 func (lk *lock) lookFailed(err error) {
-	st := lk.store
-	if errors.Is(err, errNoFile) {
-		if lk.stillRemoved() {
+	switch {
+	case errors.Is(err, errNoFile):
+		if lk.anyWaits() && lk.stillRemoved() {
 			lk.lookLater()
 		}
 		return
-	}
-	if driver.Answered(err) {
+	case driver.Answered(err):
 		lk.failWaiters(err)
-		return
-	}
-	if !passing(err) {
+	case !passing(err):
 		lk.failWaiters(&driver.Refused{Err: err})
-		return
 	}
-	st.mu.Lock()
-	waits := lk.anyWaits()
-	st.mu.Unlock()
-	if waits {
-		lk.lookLater()
-	}
+	lk.lookAgain()
 }
 
 // passing reports whether it is worth trying again after an error.
@@ -190,31 +184,54 @@ func (lk *lock) stillRemoved() bool {
 	return false
 }
 
-// failWaiters ends the waits of this client with an answer. Their entries are taken out, if that can be done now; otherwise the next
-// look does it, or the end of this client.
+// failWaiters ends the waits of this client with an answer. Their entries are taken out, if that can be done now; otherwise by the
+// next look for which there is no error.
 func (lk *lock) failWaiters(answer error) {
 	st := lk.store
 	st.mu.Lock()
 	for _, a := range lk.attempts {
 		if a.phase == waiting {
 			a.gone(answer)
+			lk.strays = true
 		}
 	}
+	strays := lk.strays
 	st.mu.Unlock()
-	err := lk.change(context.Background(), existing, func(t *tx) error {
-		t.cached = false // so that it is compared with the attempts that are left
-		return nil
-	})
-	if err != nil && lk.enter(context.Background()) == nil {
-		lk.fitClaim()
-		lk.exit()
+	if strays {
+		lk.change(context.Background(), existing, func(t *tx) error {
+			if t.cached { // else it was done
+				t.compare()
+			}
+			return nil
+		})
 	}
 }
 
-// anyWaits reports whether an attempt of this client waits. The mutex is held.
+// failed sees to the claim after a change that was not made. If there is no file there is nothing of this client in it either.
+// Whoever calls it has the turn.
+func (lk *lock) failed(err error) {
+	lk.store.mu.Lock()
+	switch {
+	case errors.Is(err, errNoFile):
+		lk.strays = false
+	case errors.Is(err, errUnsure):
+		lk.strays = true // perhaps
+	}
+	lk.store.mu.Unlock()
+	lk.fitClaim()
+}
+
+// anyWaits reports whether an attempt of this client waits.
 func (lk *lock) anyWaits() bool {
+	lk.store.mu.Lock()
+	defer lk.store.mu.Unlock()
+	return lk.any(waiting)
+}
+
+// any reports whether an attempt of this client is in one of those phases. The mutex is held.
+func (lk *lock) any(phases ...phase) bool {
 	for _, a := range lk.attempts {
-		if a.phase == waiting {
+		if slices.Contains(phases, a.phase) {
 			return true
 		}
 	}
@@ -239,16 +256,33 @@ func (t *tx) expireAway() {
 	}
 }
 
+// lookAgain looks again after an error, if anything of this client may be in the file: soon while somebody waits.
+func (lk *lock) lookAgain() {
+	lk.store.mu.Lock()
+	defer lk.store.mu.Unlock()
+	switch {
+	case lk.any(waiting):
+		lk.after(lk.backoff.Next())
+	case lk.strays || lk.any(holding):
+		lk.after(lk.patience.Next())
+	}
+}
+
 // lookLater looks again after a pause that grows.
 func (lk *lock) lookLater() {
+	lk.store.mu.Lock()
+	defer lk.store.mu.Unlock()
+	lk.after(lk.backoff.Next())
+}
+
+// after looks again after a pause. The mutex is held.
+func (lk *lock) after(pause time.Duration) {
 	st := lk.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	if st.ended {
 		return
 	}
 	if lk.later != nil {
 		lk.later.Stop()
 	}
-	lk.later = time.AfterFunc(lk.backoff.Next(), func() { st.poke(lk) })
+	lk.later = time.AfterFunc(pause, func() { st.poke(lk) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -12,8 +13,10 @@ import (
 type config struct {
 	allowNetwork bool
 	poll         bool
-	network      bool   // works as on a network file system, wherever it is
-	boot         string // names the time since the machine was started; "": nobody can tell
+	network      bool                    // works as on a network file system, wherever it is
+	boot         string                  // names the time since the machine was started; "": nobody can tell
+	refresh      time.Duration           // until waiters look for the first time though nothing woke them; 0: firstRefresh
+	lack         func(path string) error // for tests: why a pipe of another client cannot be opened; nil: nothing is lacking
 }
 
 // An Option changes how a store works.
@@ -57,7 +60,7 @@ func open(ctx context.Context, path string, c config) (*Store, error) {
 		locks: make(map[string]*lock), byRing: make(map[[ringLen]byte]*lock), tombs: make(map[tombKey]driver.Instant),
 		watches: make(map[string]*watched),
 	}
-	dead, err := st.enterDirectory(ctx)
+	seen, err := st.enterDirectory(ctx)
 	if err != nil {
 		d.close()
 		return nil, err
@@ -65,44 +68,44 @@ func open(ctx context.Context, path string, c config) (*Store, error) {
 	if st.polls = st.presence.bell == nil; !st.polls {
 		st.running.Go(st.listen)
 	}
-	st.sweep(ctx, dead)
+	st.sweep(ctx, seen)
 	return st, nil
 }
 
-// enterDirectory makes this client known. It has the record's flock meanwhile: nobody else comes or sweeps. It returns the clients
-// that are dead.
-func (st *Store) enterDirectory(ctx context.Context) (dead []string, err error) {
+// enterDirectory makes this client known. It has the record's flock meanwhile: nobody else comes or sweeps. It returns who else was
+// there.
+func (st *Store) enterDirectory(ctx context.Context) (seen census, err error) {
 	r, err := openRecord(ctx, st.dir.path, true)
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
 	defer r.close()
 	if r.identity == "" {
 		if err := st.dir.checkUnused(); err != nil {
-			return nil, err
+			return seen, err
 		}
 		if err := r.begin(st.boot); err != nil {
-			return nil, refused(r.path, err)
+			return seen, refused(r.path, err)
 		}
 		if err := syncPath(st.dir.path); err != nil {
-			return nil, refused(st.dir.path, err)
+			return seen, refused(st.dir.path, err)
 		}
 	}
 	if err := st.dir.openParts(); err != nil {
-		return nil, err
+		return seen, err
 	}
 	st.identity = r.identity
-	seen, err := st.count()
+	seen, err = st.count()
 	if err != nil {
-		return nil, refused(st.dir.clients.Name(), err)
+		return seen, refused(st.dir.clients.Name(), err)
 	}
 	if seen.living == 0 && (st.boot == "" && seen.odd == 0 || r.boot != st.boot) {
 		if err := st.recover(r); err != nil {
-			return nil, err
+			return seen, err
 		}
 	}
 	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network, !st.poll)
-	return seen.dead, err
+	return seen, err
 }
 
 // syncPath makes what was done in a directory durable.

@@ -42,6 +42,9 @@ func (s *state) watchOf(i int) watch {
 	return w
 }
 
+// headFits reports whether somebody waits for what it could have.
+func (s *state) headFits() bool { return len(s.queue) > 0 && s.fits(s.queue[0], s.holders) }
+
 // within reports whether everything in w is in others.
 func (w watch) within(others watch) bool {
 	for _, what := range w {
@@ -78,7 +81,8 @@ func (s *state) mark() {
 }
 
 // concerned returns the clients, other than self, that must look at the lock because of a change since mark: those that were
-// granted it, those that were broken, and those that have something new to watch.
+// granted it, those that were broken, those that have something new to watch, and the head of the queue if it could hold the lock
+// but whoever made the change could not give it a token: it has nothing to watch, and must try by itself.
 func (s *state) concerned(self string) []string {
 	var clients []string
 	tell := func(client string) {
@@ -95,6 +99,9 @@ func (s *state) concerned(self string) []string {
 		if g.was.phase != ghost {
 			tell(g.client)
 		}
+	}
+	if s.headFits() {
+		tell(s.queue[0].client)
 	}
 	for i, e := range s.queue {
 		if i > 0 && e.was.before == s.queue[i-1].client {

@@ -129,6 +129,11 @@ func (st *Store) clientIDs() ([]string, error) {
 	return ids, nil
 }
 
+// scarce reports whether something could not be opened because too much is open already: that says nothing about the file.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
+
 // A life is what can be seen of a client from outside.
 type life byte
 
@@ -145,7 +150,7 @@ func (st *Store) probe(id string) (life, error) {
 	}
 	path := st.dir.clientPath(id, aliveName)
 	f, err := openNoFollow(path, os.O_RDONLY, 0)
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	if scarce(err) {
 		return 0, err
 	}
 	if err != nil {

@@ -74,16 +74,19 @@ func probePipe(f *os.File) (life, error) {
 }
 
 // ring makes a client look at a lock. One that polls, or has ended, has no bell to hear; one whose bell is full will look at
-// everything.
-func (st *Store) ring(id string, sum keySum) {
-	bell, err := openPipe(st.dir.clientPath(id, bellName), os.O_WRONLY)
+// everything. It fails only for want of a descriptor, or of memory: then a client that must hear it may not have.
+func (st *Store) ring(id string, sum keySum) error {
+	bell, err := st.openOther(id, bellName, os.O_WRONLY)
 	if err != nil {
-		return
+		if scarce(err) {
+			return err
+		}
+		return nil
 	}
 	defer bell.Close()
 	conn, err := bell.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
 	conn.Write(func(fd uintptr) bool { // tried once: it must not block
 		for {
@@ -92,9 +95,21 @@ func (st *Store) ring(id string, sum keySum) {
 			}
 		}
 	})
+	return nil
 }
 
 // openWatch opens what tells the end of a client: a Read of it waits until then.
 func (st *Store) openWatch(id string) (*os.File, error) {
-	return openPipe(st.dir.clientPath(id, aliveName), os.O_RDONLY)
+	return st.openOther(id, aliveName, os.O_RDONLY)
+}
+
+// openOther opens a pipe of another client.
+func (st *Store) openOther(id, name string, flag int) (*os.File, error) {
+	path := st.dir.clientPath(id, name)
+	if st.lack != nil {
+		if err := st.lack(path); err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+	return openPipe(path, flag)
 }

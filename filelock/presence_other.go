@@ -17,6 +17,6 @@ func probePipe(*os.File) (life, error) {
 	return odd, errors.New("its client is on another kind of system: use one kind of system for one directory")
 }
 
-func (st *Store) ring(string, keySum) {}
+func (st *Store) ring(string, keySum) error { return nil }
 
 func (st *Store) openWatch(string) (*os.File, error) { return nil, errors.ErrUnsupported }

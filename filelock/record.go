@@ -66,7 +66,7 @@ func openRecord(ctx context.Context, dir string, create bool) (*record, error) {
 		f.Close()
 		return nil, refused(path, err)
 	}
-	if err := lockFile(ctx, f, true); err != nil {
+	if f, err = lockFile(ctx, nil, f, true); err != nil {
 		return nil, err
 	}
 	r := &record{file: f, path: path, durable: newBox(f, 0, recordMagic), count: newBox(f, countBase, countMagic)}

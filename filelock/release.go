@@ -52,9 +52,6 @@ func (st *Store) release(ctx context.Context, a *attempt, r *driver.Request) err
 		if e != nil {
 			t.state.leave(e, r.Keep > 0, t.at.now)
 			t.dirty = true
-			if err := t.serve(); err != nil { // the head of the queue must try by itself
-				t.nudge()
-			}
 		}
 		t.forget(a)
 		return nil
@@ -64,8 +61,10 @@ func (st *Store) release(ctx context.Context, a *attempt, r *driver.Request) err
 		return st.releaseRemoved(ctx, a)
 	case errors.Is(err, errMoved):
 		st.mu.Lock()
-		defer st.mu.Unlock()
 		a.gone(driver.ErrGone)
+		lk.strays = true // should the directory come back
+		st.mu.Unlock()
+		lk.lookAgain()
 		return &goneWith{err}
 	case err != nil:
 		return err

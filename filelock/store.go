@@ -23,20 +23,24 @@ type Store struct {
 	closed   chan struct{}
 	closing  context.Context // of what Close itself does
 
-	mu      sync.Mutex // guards what follows, and what locks and attempts say; never held while anything blocks
-	ended   bool       // closed is closed
-	locks   map[string]*lock
-	byRing  map[[ringLen]byte]*lock
-	idle    []*lock // not in use, the longest first; some are in use again by now
-	tidying bool    // a goroutine removes the files of the first
-	tombs   map[tombKey]driver.Instant
-	graves  []tombKey      // in the order in which they were dug
-	running sync.WaitGroup // goroutines that Close waits for
+	mu        sync.Mutex // guards what follows, and what locks and attempts say; never held while anything blocks
+	ended     bool       // closed is closed
+	locks     map[string]*lock
+	byRing    map[[ringLen]byte]*lock
+	idle      []*lock       // not in use, the longest first; some are in use again by now
+	tidying   bool          // a goroutine removes the files of the first, or pauses
+	untidy    time.Duration // how long it paused last; 0: all could be removed
+	tidyLater *time.Timer   // the end of the pause
+	tombs     map[tombKey]driver.Instant
+	graves    []tombKey      // in the order in which they were dug
+	running   sync.WaitGroup // goroutines that Close waits for
 
 	making  sync.Mutex // whoever makes a lock's file has it: see make.go
 	watchMu sync.Mutex
 	watches map[string]*watched
 	rounds  *time.Timer // looks at what is held, while polling
+	lap     []*lock     // what is left to be looked at, guarded by mu
+	share   int         // how many of them in one round
 }
 
 var (

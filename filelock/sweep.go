@@ -18,6 +18,7 @@ const sweepWait = 200 * time.Millisecond
 type census struct {
 	living, odd int
 	dead        []string // and those that were never made completely
+	bare        []string // of the odd ones, those without files: they went, and were killed just then; or somebody has removed the files
 }
 
 // count tells the dead from the living. Whoever calls it has the record's flock, so none is being made.
@@ -37,10 +38,13 @@ func (st *Store) count() (c census, err error) {
 			switch {
 			case life == alive:
 				c.living++
-			case life == dead || life == odd && !st.mayHaveEntries(name):
+			case life == dead:
 				c.dead = append(c.dead, name)
 			case life == odd: // it must not keep the others from their work
 				c.odd++
+				if st.isBare(name) {
+					c.bare = append(c.bare, name)
+				}
 			default:
 				return c, err
 			}
@@ -49,22 +53,27 @@ func (st *Store) count() (c census, err error) {
 	return c, nil
 }
 
-// mayHaveEntries: a client without the files alive and claims was killed while it went, and has no entries. If just one of them is
-// missing somebody has removed it.
-func (st *Store) mayHaveEntries(id string) bool {
+// isBare: a client that goes removes claims, then alive, then its directory. If just one of the files is missing, somebody else has
+// removed it.
+func (st *Store) isBare(id string) bool {
 	for _, name := range []string{aliveName, claimsName} {
 		if _, err := os.Lstat(st.dir.clientPath(id, name)); !errors.Is(err, fs.ErrNotExist) {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // sweep takes the dead out of all locks, removes the files that nobody uses, and then what is left of the dead. A lock whose guard
-// cannot be had is left as it is, and the dead with it: the next one does it.
-func (st *Store) sweep(ctx context.Context, dead []string) {
-	if len(dead) == 0 {
+// cannot be had is left as it is, and the dead with it: the next one does it. A bare client is nowhere taken out, since it may be
+// alive; its directory goes only if every lock could be looked at and it has no entry in any.
+func (st *Store) sweep(ctx context.Context, seen census) {
+	if len(seen.dead)+len(seen.bare) == 0 {
 		return
+	}
+	bare := make(map[string]bool)
+	for _, id := range seen.bare {
+		bare[id] = true
 	}
 	keys, err := st.keys()
 	if err != nil {
@@ -74,11 +83,11 @@ func (st *Store) sweep(ctx context.Context, dead []string) {
 	for _, key := range keys {
 		waiting, cancel := context.WithTimeout(ctx, sweepWait)
 		err := st.stray(key).change(waiting, tidying, func(t *tx) error {
-			for _, client := range dead {
+			for _, client := range seen.dead {
 				t.dirty = t.state.bury(client, t.at.now) || t.dirty
 			}
-			if err := t.serve(); err != nil {
-				t.nudge()
+			for _, client := range t.state.clients() {
+				delete(bare, client)
 			}
 			t.unlink = true
 			return nil
@@ -88,8 +97,13 @@ func (st *Store) sweep(ctx context.Context, dead []string) {
 			skipped = append(skipped, key)
 		}
 	}
-	for _, id := range dead {
+	for _, id := range seen.dead {
 		if !st.claimsAny(id, skipped) {
+			st.dir.disappear(id)
+		}
+	}
+	for id := range bare {
+		if len(skipped) == 0 {
 			st.dir.disappear(id)
 		}
 	}

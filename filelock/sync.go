@@ -15,9 +15,6 @@ func (t *tx) sync() (wanted byte, grants bool) {
 	lk, st := t.lk, t.lk.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if !t.cached {
-		t.compare()
-	}
 	for _, e := range t.state.holders {
 		if a := lk.attempts[e.attempt]; a != nil && e.client == st.id {
 			wanted = claimHold
@@ -40,8 +37,11 @@ func (t *tx) sync() (wanted byte, grants bool) {
 }
 
 // compare finds what differs between the file and what this client knows: entries of attempts that are no more, because of an error
-// in between, and attempts without entries, because somebody has removed or replaced the file.
+// in between, and attempts without entries, because somebody has removed or replaced the file. It comes before anything else is done
+// with what was read, so that nobody serves what is taken out here.
 func (t *tx) compare() {
+	t.lk.store.mu.Lock()
+	defer t.lk.store.mu.Unlock()
 	own := make(map[string]bool)
 	for _, list := range [][]*entry{t.state.holders, t.state.queue, t.state.ghosts} {
 		for _, e := range append([]*entry(nil), list...) {
@@ -57,8 +57,7 @@ func (t *tx) compare() {
 	}
 	for hash, a := range t.lk.attempts {
 		if !own[hash] && (a.phase == waiting || a.phase == holding) {
-			t.forget(a)
-			t.lose(a, driver.ErrGone)
+			t.ends(a, driver.ErrGone)
 		}
 	}
 }
@@ -149,21 +148,29 @@ func (t *tx) holds(a *attempt, e *entry) bool {
 func (t *tx) freed(a *attempt, e *entry) {
 	t.state.leave(e, false, t.at.now)
 	t.dirty = true
-	broken := &driver.Broken{By: e.by, Now: true}
-	t.news = append(t.news, func() {
-		if a.phase == holding {
-			a.gone(broken)
-		} else { // it never knew that it held
-			a.gone(driver.ErrGone)
-		}
-	})
-	t.lose(a, broken)
+	t.ends(a, &driver.Broken{By: e.by, Now: true})
 }
 
-// lose calls Lost, once the guard is free, and never a second time; not for somebody who only waited.
+// ends: a is in the file no longer, by no doing of its own. A grant that was returned is lost, and its owner is told by Lost; whoever
+// still waits for the answer gets that instead, and nothing else: it never held, as far as it knows.
+func (t *tx) ends(a *attempt, err error) {
+	t.news = append(t.news, func() {
+		if !a.returned {
+			a.gone(driver.ErrGone)
+			return
+		}
+		if lost := a.lost; lost != nil && !a.told && !a.undone {
+			a.told = true
+			t.calls = append(t.calls, func() { lost(err) })
+		}
+		a.gone(err)
+	})
+}
+
+// lose tells the owner of a hold that it must end, by Lost: once the guard is free, and never a second time.
 func (t *tx) lose(a *attempt, err error) {
 	lost := a.lost
-	if lost == nil || a.told || a.undone || a.phase != holding && err == driver.ErrGone {
+	if lost == nil || a.told || a.undone {
 		return
 	}
 	t.news = append(t.news, func() { a.told = true })

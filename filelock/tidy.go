@@ -8,6 +8,9 @@ import (
 const (
 	maxIdle  = 128         // names that this client does not use, whose files are left for the next time
 	tidyWait = time.Second // for somebody else's guard
+
+	tidyPause    = time.Second // after a round in which files could not be removed; twice as long after the next
+	maxTidyPause = time.Minute
 )
 
 // rest notes that a lock may not be in use any more. The mutex is held.
@@ -17,22 +20,30 @@ func (st *Store) rest(lk *lock) {
 	}
 	lk.resting = true
 	st.idle = append(st.idle, lk)
-	if len(st.idle) > maxIdle && !st.tidying {
+	st.tidySoon()
+}
+
+// tidySoon begins to tidy, if there is something to tidy and nobody does. The mutex is held.
+func (st *Store) tidySoon() {
+	if len(st.idle) > maxIdle && !st.tidying && !st.ended {
 		st.tidying = true
 		st.running.Add(1)
 		go st.tidy()
 	}
 }
 
-// tidy removes the files of locks that were not used for the longest time.
+// tidy removes the files of locks that were not used for the longest time. It tries each once: if some cannot be removed (the
+// directory was moved, or somebody has their guards) it pauses, and the more the longer that lasts.
 func (st *Store) tidy() {
 	defer st.running.Done()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	for {
+	st.mu.Lock()
+	tries := len(st.idle)
+	st.mu.Unlock()
+	failed := false
+	for ; ; tries-- {
 		st.mu.Lock()
-		if len(st.idle) <= maxIdle || st.ended {
-			st.tidying = false
+		if len(st.idle) <= maxIdle || st.ended || tries == 0 {
+			st.tidied(failed)
 			st.mu.Unlock()
 			return
 		}
@@ -47,20 +58,38 @@ func (st *Store) tidy() {
 		if used {
 			continue // it will rest again
 		}
-		waiting, cancel := context.WithTimeout(ctx, tidyWait)
-		err := lk.removeIfEmpty(waiting)
+		ctx, cancel := context.WithTimeout(context.Background(), tidyWait)
+		err := lk.removeIfEmpty(ctx)
 		cancel()
 		st.mu.Lock()
 		if lk.users--; lk.users == 0 && len(lk.attempts) == 0 {
 			if err == nil || err == errNoFile {
+				lk.stopTimers()
 				delete(st.locks, lk.key)
 				delete(st.byRing, lk.ring())
 			} else {
+				failed = true
 				st.rest(lk)
 			}
 		}
 		st.mu.Unlock()
 	}
+}
+
+// tidied ends a round. The mutex is held.
+func (st *Store) tidied(failed bool) {
+	if !failed || st.ended {
+		st.tidying, st.untidy = false, 0
+		st.tidySoon()
+		return
+	}
+	st.untidy = min(max(2*st.untidy, tidyPause), maxTidyPause)
+	st.tidyLater = time.AfterFunc(st.untidy, func() {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		st.tidying = false
+		st.tidySoon()
+	})
 }
 
 // removeIfEmpty removes the lock's file if nobody has an entry in it. Only under the guard: whoever waits for that finds another
@@ -96,8 +125,10 @@ func (st *Store) Close() error {
 		locks = append(locks, lk)
 		lk.stopTimers()
 	}
-	if st.rounds != nil {
-		st.rounds.Stop()
+	for _, timer := range []*time.Timer{st.rounds, st.tidyLater} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	st.mu.Unlock()
 
@@ -139,9 +170,6 @@ func (lk *lock) withdraw(ctx context.Context) error {
 			a.told = true // nothing is reported through a closed client
 		}
 		st.mu.Unlock()
-		if err := t.serve(); err != nil {
-			t.nudge()
-		}
 		t.unlink = true
 		return nil
 	})

@@ -1,6 +1,7 @@
 package filelock
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func (st *Store) setRefresh(lk *lock, waits bool) {
 		lk.refresh.Stop()
 		lk.refresh = nil
 	case waits && lk.refresh == nil && !st.ended:
-		lk.pause = firstRefresh
+		lk.pause = cmp.Or(st.config.refresh, firstRefresh)
 		lk.refresh = time.AfterFunc(lk.pause, func() { st.refreshNow(lk) })
 	}
 }
@@ -101,7 +102,7 @@ func (st *Store) refreshNow(lk *lock) {
 	st.mu.Lock()
 	if lk.refresh != nil && !st.ended {
 		lk.tick = true
-		lk.pause = min(2*lk.pause, lastRefresh)
+		lk.pause = max(lk.pause, min(2*lk.pause, lastRefresh))
 		lk.refresh = time.AfterFunc(lk.pause, func() { st.refreshNow(lk) })
 	}
 	st.mu.Unlock()
