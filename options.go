@@ -50,17 +50,19 @@ func (o openOption) open(c *clientConfig) { o(c) }
 
 // TTL is how long the store keeps a hold that nobody renews: how long others wait after a crash, and how long a holder that
 // is cut off may go on. 100 ms to 24 h, within the store's own bounds, and well above the time that the store takes to answer; 10 s
-// if it is not given.
+// if it is not given. Where nothing runs out (a directory: Guarantees.MaxTTL and Session are 0) it bounds nothing.
 func TTL(d time.Duration) Option { return lockOption(func(c *lockConfig) { c.ttl = d }) }
 
 // Grace ends a hold's contexts that much before the hold could be anybody else's, wherever the end is foreseen, so that work can
 // be wound up in time. At most half the TTL; none if it is not given.
 func Grace(d time.Duration) Option { return lockOption(func(c *lockConfig) { c.grace = d }) }
 
-// Fixed turns renewal off: the hold ends when its TTL is over, unless Extend moves it. Redisson calls it a lease time.
+// Fixed turns renewal off: the hold ends when its TTL is over, unless Extend moves it. Redisson calls it a lease time. Where nothing runs
+// out in the store, the client ends it: a process that is stopped then does not.
 func Fixed() Option { return lockOption(func(c *lockConfig) { c.fixed = true }) }
 
-// MaxHold bounds how long a hold is renewed: then it is lost with reason ReasonMaxHold, and the lock goes to the next.
+// MaxHold bounds how long a hold is renewed: then it is lost with reason ReasonMaxHold, and the lock goes to the next. A millisecond at
+// least. Where nothing runs out in the store, the client ends it, as with Fixed.
 func MaxHold(d time.Duration) Option {
 	return lockOption(func(c *lockConfig) {
 		if c.maxHold = d; d <= 0 {
