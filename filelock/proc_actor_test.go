@@ -19,7 +19,7 @@ import (
 // These tests see the store as programs do: through its URL, with the core for exclusive locks and requests of package driver for
 // the rest. They are for Linux, where processes can be stopped, killed and looked at.
 
-// An order is what an actor is told to do: lock, unlock, cancel, state, close.
+// An order is what an actor is told to do: lock, unlock, cancel, state, bear, close.
 type order struct {
 	Do   string
 	ID   string // names what is locked, in all that is said about it
@@ -34,7 +34,7 @@ type order struct {
 	Until driver.Instant `json:",omitempty"` // for how long to hammer
 }
 
-// A word is what an actor says: waiting, granted, failed, lost, unlocked, state, closed; children also ready and done.
+// A word is what an actor says: waiting, granted, failed, lost, unlocked, state, born, closed; children also ready and done.
 type word struct {
 	Said  string
 	ID    string         `json:",omitempty"`
@@ -110,6 +110,9 @@ func (a *actor) obey(o order) {
 		go a.unlock(o.ID)
 	case "state":
 		a.state(o.ID)
+	case "bear":
+		pid, err := bear()
+		a.say(word{Said: "born", ID: o.ID, Count: pid, Error: text(err)})
 	case "close":
 		go func() { a.say(word{Said: "closed", Error: text(a.locks.Close())}) }()
 	default:

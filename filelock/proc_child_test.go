@@ -18,7 +18,7 @@ const childVariable = "HOLDFAST_FILELOCK_CHILD"
 
 // A task is what a child is started for.
 type task struct {
-	Do  string // obey, hammer, append, reopen, starve
+	Do  string // obey, hammer, append, reopen, starve, linger
 	Dir string // of the store
 	UID int    // not 0: become that user first
 
@@ -56,6 +56,10 @@ func (todo *task) run() error {
 		if err := becomeUser(todo.UID); err != nil {
 			return err
 		}
+	}
+	if todo.Do == "linger" {
+		linger()
+		return nil
 	}
 	orders := listen()
 	switch todo.Do {
