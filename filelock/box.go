@@ -19,9 +19,9 @@ import (
 //
 // A write goes to the region that is not in use, and then to the header that is not in use, in that order: the header says where
 // the text is, and its sequence number, greater by one, makes it the one in use. Both regions are written in full when they are
-// made, so later writes need no space of the disk. A text that is too long for its region gets regions of twice the size: the new
-// second one lies behind everything that was there before, and the new first one is exactly what was there before, so it has its
-// space already.
+// made, so later writes need no space of the disk. A text that is too long for its region gets regions of twice the size, or more: the
+// new second one lies behind everything that was there before, and the new first one is what was there before and what is between,
+// which is written too. (A file system that never writes in place, such as btrfs or ZFS, may need space all the same.)
 type box struct {
 	file  boxFile
 	base  int64  // where it begins
@@ -156,7 +156,7 @@ func (b *box) write(text []byte) error {
 		if _, err := b.file.WriteAt(page, b.base); err != nil {
 			return err
 		}
-	} else if _, err := b.file.WriteAt(region, b.base+next.off); err != nil {
+	} else if err := b.writeRegion(&next, region); err != nil {
 		return err
 	}
 	if _, err := b.file.WriteAt(next.encodeHeader(text), b.base+int64(next.slot)*headerSpace); err != nil {
@@ -164,6 +164,17 @@ func (b *box) write(text []byte) error {
 	}
 	*b = next
 	return nil
+}
+
+// writeRegion writes a region, and all that is between the end of the file and it: later, smaller texts go there.
+func (b *box) writeRegion(next *box, region []byte) error {
+	from := next.off
+	if end := regionBase + 2*b.size; from > end {
+		from = end
+		region = append(make([]byte, next.off-end), region...)
+	}
+	_, err := b.file.WriteAt(region, b.base+from)
+	return err
 }
 
 // next is where a text of that length goes, and whether its whole region must be written, to have its space.

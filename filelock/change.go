@@ -26,9 +26,8 @@ type tx struct {
 	at     moment
 	asked  driver.Instant // the clock before the guard was taken
 
-	dirty   bool // the state is to be written
-	durable bool // and synced
-	unlink  bool // the file is to be removed, if nobody has an entry in it
+	dirty  bool // the state is to be written
+	unlink bool // the file is to be removed, if nobody has an entry in it
 
 	news  []func() // what the change means for this client's attempts: done when it is written, with the mutex held
 	calls []func() // to be called when the guard is free
@@ -121,6 +120,7 @@ func (t *tx) load(how access) error {
 			return err
 		}
 	}
+	t.dirty = t.state.adopt(t.at, false) || t.dirty
 	t.state.mark()
 	if !t.cached {
 		t.compare()
@@ -199,10 +199,7 @@ func (t *tx) serve() error {
 		t.dirty = true
 	}
 	granted, err := t.state.serve(t.at, t.token)
-	for _, e := range granted {
-		t.dirty = true
-		t.durable = t.durable || e.keep > 0
-	}
+	t.dirty = t.dirty || len(granted) > 0
 	return err
 }
 
@@ -254,16 +251,19 @@ func (t *tx) commit() (again bool, err error) {
 	return false, nil
 }
 
+// write writes the state. While there is a minimum hold in it, it is synced each time: the next but one goes where this one is, and
+// a power failure could then leave neither.
 func (t *tx) write() error {
 	lk := t.lk
+	t.state.clock, t.state.epoch = t.at.clock, t.at.epoch()
 	lk.text = t.state.encode(lk.text[:0])
 	if err := t.box.write(lk.text); err != nil {
 		return t.lk.openProblem(err, true)
 	}
-	if !t.durable {
+	if !t.state.keeps(t.at.now) {
 		return nil
 	}
-	err := t.file.Sync()
+	err := syncFile(t.file)
 	if err == nil {
 		err = syncDirectory(t.lk.store.dir.locks)
 	}

@@ -11,17 +11,24 @@ import (
 
 // The text of a lock's file: a line for the lock, then one for each entry. People may read it; only we write it.
 //
-//	lock 0 17 65 "orders/42"
-//	h CLIENT ATTEMPT 1 0 SINCE KEEP TOKEN GRANTED UNTIL WALL "" "" "host:4711"
-//	w CLIENT ATTEMPT 1 0 SINCE KEEP 0 0 0 0 "" "" "host:4712"
+//	lock 0 17 65 boot-91a2b3c4 EPOCH "orders/42"
+//	h CLIENT ATTEMPT 1 0 KEEP 0 SINCE TOKEN GRANTED UNTIL WALL "" "host:4711"
+//	w CLIENT ATTEMPT 1 0 KEEP 0 SINCE 0 0 0 0 "" "host:4712"
 //
-// The first line has kind (lock, or permits), limit, next token, end of tokens, name; an entry has phase, client, attempt, mode, n,
-// since, keep, token, granted, until, wall, whether it was broken, by whom, label. What is empty is a dash.
+// The first line has kind (lock, or permits), limit, next token, end of tokens, the clock by which stamps are, when that was zero by
+// the wall clock, name; an entry has phase, client, attempt, mode, n, keep, whether it was broken, since, token, granted, until, wall,
+// by whom, label. What is empty is a dash.
+//
+// A line ends with as many spaces as its numbers can still become longer by, when its entry is granted the lock, or is counted by
+// another clock: so a hand-over never makes the text longer, and needs no space of the disk.
 
 const (
 	kindLock    = "lock"
 	kindPermits = "permits"
+	stateFields = 6  // before name
 	entryFields = 12 // before by and label
+	numberWidth = 20 // of any number
+	clockWidth  = len("boot-00000000")
 )
 
 // encode appends the text to b.
@@ -32,9 +39,13 @@ func (s *state) encode(b []byte) []byte {
 	}
 	b = append(append(b, kind...), ' ')
 	b = append(strconv.AppendInt(b, int64(s.limit), 10), ' ')
+	from := len(b)
 	b = append(strconv.AppendUint(b, s.next, 10), ' ')
 	b = append(strconv.AppendUint(b, s.end, 10), ' ')
-	b = append(strconv.AppendQuote(b, s.name), '\n')
+	b = append(append(b, dash(s.clock)...), ' ')
+	b = append(strconv.AppendInt(b, s.epoch, 10), ' ')
+	spare := 3*numberWidth + clockWidth + 4 - (len(b) - from)
+	b = append(pad(strconv.AppendQuote(b, s.name), spare), '\n')
 	for _, list := range [][]*entry{s.holders, s.queue, s.ghosts} {
 		for _, e := range list {
 			if e.line == "" {
@@ -59,30 +70,47 @@ func (e *entry) encode() []byte {
 	if e.broken {
 		broken = 1
 	}
-	for _, n := range []int64{int64(e.mode), int64(e.n), int64(e.since), int64(e.keep), int64(e.token), int64(e.granted),
-		int64(e.until), e.wall, broken} {
+	for _, n := range []int64{int64(e.mode), int64(e.n), int64(e.keep), broken} {
 		b = strconv.AppendInt(append(b, ' '), n, 10)
 	}
+	spare := 0
+	for i, n := range []int64{int64(e.since), int64(e.token), int64(e.granted), int64(e.until), e.wall} {
+		from := len(b)
+		b = strconv.AppendInt(append(b, ' '), n, 10)
+		if i < 3 || e.keep > 0 { // without a minimum hold there is never an end of it
+			spare += 1 + numberWidth - (len(b) - from)
+		}
+	}
 	b = strconv.AppendQuote(append(b, ' '), e.by)
-	return strconv.AppendQuote(append(b, ' '), e.label)
+	return pad(strconv.AppendQuote(append(b, ' '), e.label), spare)
+}
+
+// pad appends spaces.
+func pad(b []byte, spaces int) []byte {
+	for range spaces {
+		b = append(b, ' ')
+	}
+	return b
 }
 
 func decodeState(text string) (*state, error) {
 	head, rest, _ := strings.Cut(text, "\n")
-	fields := strings.SplitN(head, " ", 5)
-	if len(fields) != 5 || fields[0] != kindLock && fields[0] != kindPermits {
+	fields := strings.SplitN(head, " ", stateFields+1)
+	if len(fields) != stateFields+1 || fields[0] != kindLock && fields[0] != kindPermits {
 		return nil, fmt.Errorf("%w: its first line is not that of a lock", errDamaged)
 	}
 	s := &state{permits: fields[0] == kindPermits}
 	limit, err1 := strconv.ParseInt(fields[1], 10, 64)
 	next, err2 := strconv.ParseUint(fields[2], 10, 64)
 	end, err3 := strconv.ParseUint(fields[3], 10, 64)
-	name, err4 := strconv.Unquote(fields[4])
-	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || limit < 0 || int64(int(limit)) != limit || next > end ||
+	epoch, err4 := strconv.ParseInt(fields[5], 10, 64)
+	name, err5 := strconv.Unquote(strings.TrimRight(fields[stateFields], " "))
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || err5 != nil || limit < 0 || int64(int(limit)) != limit || next > end ||
 		driver.CheckName(name) != nil {
 		return nil, fmt.Errorf("%w: its first line cannot be read", errDamaged)
 	}
 	s.limit, s.next, s.end, s.name = int(limit), next, end, name
+	s.clock, s.epoch = undash(fields[4]), epoch
 	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "\n"), "\n") {
 		if line == "" {
 			continue
@@ -121,20 +149,20 @@ func decodeEntry(line string) (*entry, error) {
 		return nil, wrong
 	}
 	by, err1 := strconv.Unquote(quoted)
-	label, err2 := strconv.Unquote(strings.TrimPrefix(fields[entryFields][len(quoted):], " "))
+	label, err2 := strconv.Unquote(strings.Trim(fields[entryFields][len(quoted):], " "))
 	if err1 != nil || err2 != nil {
 		return nil, wrong
 	}
 	e := &entry{
 		phase: phase(fields[0][0]), client: undash(fields[1]), attempt: undash(fields[2]), mode: driver.Mode(n[0]), n: int(n[1]),
-		since: stamp(n[2]), keep: time.Duration(n[3]), token: uint64(n[4]), granted: stamp(n[5]), until: stamp(n[6]), wall: n[7],
-		broken: n[8] == 1, by: by, label: label, line: line,
+		keep: time.Duration(n[2]), broken: n[3] == 1, since: stamp(n[4]), token: uint64(n[5]), granted: stamp(n[6]), until: stamp(n[7]), wall: n[8],
+		by: by, label: label, line: line,
 	}
 	owned := isID(e.client) && isID(e.attempt)
 	switch {
 	case e.phase != waiting && e.phase != holding && e.phase != kept && e.phase != ghost,
 		e.phase == kept && (e.client != "" || e.attempt != ""), e.phase != kept && !owned,
-		n[0] < int64(driver.Exclusive) || n[0] > int64(driver.Permits), n[1] < 0 || int64(e.n) != n[1], n[3] < 0, n[4] < 0, n[8] < 0 || n[8] > 1:
+		n[0] < int64(driver.Exclusive) || n[0] > int64(driver.Permits), n[1] < 0 || int64(e.n) != n[1], n[2] < 0, n[3] < 0 || n[3] > 1, n[5] < 0:
 		return nil, wrong
 	}
 	return e, nil

@@ -14,7 +14,8 @@ import (
 func randomState(random *rand.Rand) *state {
 	id := func() string { return fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64()) }
 	labels := []string{"", "host:1", "a \"b\"\n\\", "ü \x00\xff", strings.Repeat("x", 300), "- - -"}
-	s := &state{name: []string{"x", "a \"b\" \\", "ü"}[random.IntN(3)], permits: random.IntN(2) == 0, limit: random.IntN(9), next: 5, end: 5 + uint64(random.IntN(60))}
+	s := &state{name: []string{"x", "a \"b\" \\", "ü"}[random.IntN(3)], permits: random.IntN(2) == 0, limit: random.IntN(9), next: 5, end: 5 + uint64(random.IntN(60)),
+		clock: []string{"", "wall", "boot-12345678"}[random.IntN(3)], epoch: random.Int64() - 1<<62}
 	for range random.IntN(6) {
 		e := &entry{
 			phase: []phase{waiting, holding, kept, ghost}[random.IntN(4)], client: id(), attempt: id(), label: labels[random.IntN(len(labels))],

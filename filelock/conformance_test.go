@@ -26,7 +26,7 @@ func onNetwork(c *config) { c.network = true }
 
 // leftovers lists the files of locks with entries in them, and clients that are dead.
 func leftovers(_ context.Context, dir string) (things []string, err error) {
-	st := &Store{dir: &directory{path: dir}}
+	st := &Store{config: config{clock: wallClock()}, dir: &directory{path: dir}}
 	if err := st.dir.openParts(); err != nil {
 		return nil, err
 	}

@@ -182,6 +182,7 @@ func (st *Store) readOnce(key string, guard func(*os.File) (*os.File, error)) (s
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", path, advise(err))
 	}
+	s.adopt(lk.store.now(), false)
 	return s, false, lk.checkName(s)
 }
 

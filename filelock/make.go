@@ -38,8 +38,8 @@ func (lk *lock) make() error {
 		err = errors.New("somebody else has locked a file that was just made")
 	}
 	if err == nil {
-		b := newBox(f, 0, lockMagic)
-		err = b.write((&state{name: lk.name, permits: lk.permits}).encode(nil))
+		at, b := st.now(), newBox(f, 0, lockMagic)
+		err = b.write((&state{name: lk.name, permits: lk.permits, clock: at.clock, epoch: at.epoch()}).encode(nil))
 	}
 	if err == nil {
 		err = st.dir.giveName(path, lk.key)

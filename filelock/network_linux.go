@@ -26,6 +26,7 @@ var networkTypes = map[uint32]string{
 	0x19830326: "BeeGFS",
 	0x20030528: "OrangeFS",
 	0x786F4256: "VirtualBox shared folder",
+	0xBACBACBC: "VMware shared folder",
 }
 
 var memoryTypes = map[uint32]bool{

@@ -17,6 +17,7 @@ type config struct {
 	boot         string                  // names the time since the machine was started; "": nobody can tell
 	refresh      time.Duration           // until waiters look for the first time though nothing woke them; 0: firstRefresh
 	lack         func(path string) error // for tests: why a pipe of another client cannot be opened; nil: nothing is lacking
+	clock        clock                   // of stamps; none: the machine's
 }
 
 // An Option changes how a store works.
@@ -53,7 +54,10 @@ func open(ctx context.Context, path string, c config) (*Store, error) {
 	}
 	c.network = c.network || d.volume.network != ""
 	if c.network {
-		c.boot = "" // the machines that share it are started at different times
+		c.boot, c.clock = "", wallClock() // the machines that share it are started at different times
+	}
+	if c.clock.now == nil {
+		c.clock = machineClock(c.boot)
 	}
 	st := &Store{
 		config: c, dir: d, closed: make(chan struct{}),

@@ -43,7 +43,7 @@ func (w *world) load() *state {
 
 func (w *world) serve(s *state) {
 	s.settle(w.now)
-	s.serve(moment{w.now, int64(w.now)}, func() (uint64, error) { w.tokens++; return w.tokens, nil })
+	s.serve(moment{now: w.now, wall: int64(w.now)}, func() (uint64, error) { w.tokens++; return w.tokens, nil })
 }
 
 // change is what tx.commit does: it rings, writes and arranges its watches, in this order, and may be killed in between.

@@ -150,7 +150,7 @@ func (r *record) raise(ceiling uint64) error {
 	if err := r.durable.write([]byte(text)); err != nil {
 		return err
 	}
-	if err := r.file.Sync(); err != nil {
+	if err := syncFile(r.file); err != nil {
 		return err
 	}
 	return r.writeNext()

@@ -146,7 +146,7 @@ func TestReviveIsBounded(t *testing.T) {
 		left time.Duration
 	}{{9*hour + 1, time.Hour - 1}, {0, time.Hour}, {10 * hour, 0}, {20 * hour, 0}} {
 		s := kept()
-		n := s.revive(moment{100, c.wall}, false)
+		n := s.revive(moment{now: 100, wall: c.wall})
 		if c.left == 0 {
 			if n != 0 || !s.empty() {
 				t.Errorf("at %d: it is kept, though it is over", c.wall)

@@ -24,8 +24,46 @@ func (s *state) fits(e *entry, holders []*entry) bool {
 
 // A moment is when something happens: by the clock of this machine, and by the wall clock for what must survive a restart.
 type moment struct {
-	now  stamp
-	wall int64
+	now   stamp
+	wall  int64
+	clock string // the name of the first
+}
+
+// epoch is when the clock was zero, by the wall clock.
+func (at moment) epoch() int64 { return at.wall - int64(at.now) }
+
+// adopt makes the stamps in s those of the clock of at, if they are of another one: by the wall clock, which all processes share.
+// Should that have been set, a minimum hold still never ends later than its length from now. It reports whether one was cut so: that
+// is to be written, or it would begin anew each time. With anyway, the name of a clock says nothing: the machine was restarted.
+func (s *state) adopt(at moment, anyway bool) (cut bool) {
+	if s.clock == at.clock && !anyway {
+		return false
+	}
+	shift := time.Duration(s.epoch - at.epoch())
+	for _, list := range [][]*entry{s.holders, s.queue, s.ghosts} {
+		for _, e := range list {
+			e.line, e.since = "", e.since.add(shift)
+			if e.phase == waiting {
+				continue
+			}
+			e.granted = e.granted.add(shift)
+			if e.until == 0 {
+				continue
+			}
+			left := time.Duration(e.wall - at.wall)
+			if left > e.keep {
+				left, e.wall, cut = e.keep, at.wall+int64(e.keep), true
+			}
+			e.until = at.now.add(left)
+		}
+	}
+	s.clock, s.epoch = at.clock, at.epoch()
+	return cut
+}
+
+// keeps reports whether there is a minimum hold that is not over.
+func (s *state) keeps(now stamp) bool {
+	return slices.ContainsFunc(s.holders, func(h *entry) bool { return h.until != 0 && now.before(h.until) })
 }
 
 // serve grants to the head of the queue for as long as it fits, and returns those that it granted. It is the only way to a grant.

@@ -32,7 +32,7 @@ func (p *pair) token() (uint64, error) {
 
 func (p *pair) serve() {
 	p.state.settle(p.now)
-	if _, err := p.state.serve(moment{p.now, int64(p.now)}, p.token); err != nil {
+	if _, err := p.state.serve(moment{now: p.now, wall: int64(p.now)}, p.token); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -1,12 +1,9 @@
 package filelock
 
-import (
-	"syscall"
-	"time"
-)
+import "syscall"
 
-// bootStamp is wall time: this system has no other clock in package syscall that processes agree on.
-func bootStamp() stamp { return stamp(time.Now().UnixNano()) }
+// machineClock is the wall clock: this system has no other one in package syscall that processes agree on.
+func machineClock(string) clock { return wallClock() }
 
 // systemBoot names the time since the machine was started: different after every restart. "": not known.
 func systemBoot() string {

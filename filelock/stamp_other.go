@@ -2,10 +2,8 @@
 
 package filelock
 
-import "time"
-
-// bootStamp is wall time: this system has no other clock in package syscall that processes agree on.
-func bootStamp() stamp { return stamp(time.Now().UnixNano()) }
+// machineClock is the wall clock: this system has no other one in package syscall that processes agree on.
+func machineClock(string) clock { return wallClock() }
 
 // systemBoot: this system does not say when it was started.
 func systemBoot() string { return "" }

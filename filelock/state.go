@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/driver"
 )
 
-// A stamp is a moment that all processes of this machine agree on, in nanoseconds: see stamps.
+// A stamp is a moment that all processes of this machine agree on, in nanoseconds: see clock.go.
 type stamp int64
 
 func (s stamp) add(d time.Duration) stamp    { return stamp(driver.Instant(s).Add(d)) }
@@ -42,7 +42,7 @@ type entry struct {
 	token   uint64 // once it holds
 	granted stamp
 	until   stamp // when its minimum hold is over; 0: none
-	wall    int64 // the same by the wall clock, in nanoseconds, for a restart of the machine
+	wall    int64 // the same by the wall clock, in nanoseconds, for who has another clock, and for a restart of the machine
 	broken  bool  // told to end
 	by      string
 
@@ -57,6 +57,9 @@ type state struct {
 	limit   int
 
 	next, end uint64 // tokens next … end-1 are this lock's to give away
+
+	clock string // by which all stamps are
+	epoch int64  // when that was zero, by the wall clock, when this was written
 
 	holders []*entry // holding or kept, in the order of their grants
 	queue   []*entry // waiting, in the order of service

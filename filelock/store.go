@@ -78,14 +78,9 @@ func attemptHash(a driver.Attempt) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// now is the moment by which entries are counted: by the clock of the machine or, where machines share the directory, by their
-// wall clocks.
+// now is the moment by which entries are counted.
 func (st *Store) now() moment {
-	wall := time.Now().UnixNano()
-	if st.network {
-		return moment{stamp(wall), wall}
-	}
-	return moment{bootStamp(), wall}
+	return moment{now: st.clock.now(), wall: time.Now().UnixNano(), clock: st.clock.name}
 }
 
 // Guarantees says what the directory can promise where it is.

@@ -178,33 +178,28 @@ func (st *Store) recoverLock(key string) error {
 		}
 		s = &state{} // it was written when the power failed, and never synced: so there is no minimum hold in it
 	}
-	if s.revive(st.now(), st.network) == 0 {
+	if s.revive(st.now()) == 0 {
 		return removeFile(path)
 	}
 	if err := b.write(s.encode(nil)); err != nil {
 		return refused(path, bare(err))
 	}
-	if err := f.Sync(); err != nil {
+	if err := syncFile(f); err != nil {
 		return refused(path, bare(err))
 	}
 	return nil
 }
 
-// revive leaves nothing in s but minimum holds that are not over, and returns how many. With wall, stamps are wall time and so
-// still good. The tokens that were left are given up: this text may be older than tokens that were given, if it was the last one
+// revive leaves nothing in s but minimum holds that are not over, and returns how many. The tokens that were left are given up: this text may be older than tokens that were given, if it was the last one
 // that reached the disk. The next ones come from above the ceiling.
-func (s *state) revive(at moment, wall bool) int {
+func (s *state) revive(at moment) int {
+	s.adopt(at, true)
 	var left []*entry
 	for _, h := range s.holders {
-		rest := min(time.Duration(h.wall-at.wall), h.keep)
-		if h.until == 0 || rest <= 0 {
+		if h.until == 0 || !at.now.before(h.until) {
 			continue
 		}
 		h.phase, h.client, h.attempt, h.line = kept, "", "", ""
-		h.until, h.wall = at.now.add(rest), at.wall+int64(rest)
-		if !wall {
-			h.granted, h.since = h.until.add(-h.keep), h.until.add(-h.keep)
-		}
 		left = append(left, h)
 	}
 	s.holders, s.queue, s.ghosts = left, nil, nil

@@ -5,4 +5,4 @@ package filelock
 import "os"
 
 // syncDirectory makes the names in a directory durable.
-func syncDirectory(dir *os.File) error { return dir.Sync() }
+func syncDirectory(dir *os.File) error { return syncFile(dir) }
