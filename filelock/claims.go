@@ -64,7 +64,7 @@ func makeClaims(path string) (*claims, error) {
 	copy(page, fmt.Sprintf("holdfast pid %d", os.Getpid()))
 	if _, err := f.WriteAt(page, 0); err != nil {
 		f.Close()
-		return nil, &fs.PathError{Op: "write", Path: path, Err: err}
+		return nil, err
 	}
 	return &claims{file: f, path: path}, nil
 }

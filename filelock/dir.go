@@ -64,9 +64,10 @@ func openDirectory(path string, allowNetwork bool) (*directory, error) {
 
 // makeDirectory makes path, and what is missing above it, for this user alone.
 func makeDirectory(path string) error {
+	missing := missingAbove(path)
 	err := os.MkdirAll(path, 0o700)
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		return nil
+		return syncNames(missing)
 	}
 	if notDirectory(err) {
 		for above := filepath.Dir(path); above != filepath.Dir(above); above = filepath.Dir(above) {
@@ -75,7 +76,41 @@ func makeDirectory(path string) error {
 			}
 		}
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		err = bare(err)
+	} else if told := advise(err); told.Error() != bare(err).Error() {
+		return refused(path, fmt.Errorf("the directory cannot be made: %w", told))
+	}
 	return refused(path, fmt.Errorf("the directory cannot be made: %w; make it yourself, for the user whom this process runs as", bare(err)))
+}
+
+// missingAbove lists the directories in which something is to be made: that of path, and those above that do not exist.
+func missingAbove(path string) (in []string) {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return in
+		}
+		path = filepath.Dir(path)
+		in = append(in, path)
+	}
+}
+
+// syncNames makes the names in directories durable, but for one that this user may write to and not read.
+func syncNames(dirs []string) error {
+	for _, path := range dirs {
+		dir, err := os.Open(path)
+		if errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		if err == nil {
+			err = syncDirectory(dir)
+			dir.Close()
+		}
+		if err != nil {
+			return refused(path, advise(err))
+		}
+	}
+	return nil
 }
 
 // notDirectory reports whether something on the path is no directory.
@@ -102,8 +137,14 @@ func (d *directory) openParts() (err error) {
 }
 
 func openPart(path string) (*os.File, error) {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, refused(path, fmt.Errorf("the directory cannot be made: %w", bare(err)))
+	err := os.Mkdir(path, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, refused(path, fmt.Errorf("the directory cannot be made: %w", advise(err)))
+	}
+	if err == nil { // with the record's name, which is new too if this is
+		if err := syncNames([]string{filepath.Dir(path)}); err != nil {
+			return nil, err
+		}
 	}
 	info, err := checkDirectory(path, true)
 	if err != nil {

@@ -3,7 +3,6 @@ package filelock
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"holdfast.dev/driver"
@@ -89,10 +88,7 @@ func (st *Store) enterDirectory(ctx context.Context) (seen census, err error) {
 			return seen, err
 		}
 		if err := r.begin(st.boot); err != nil {
-			return seen, refused(r.path, err)
-		}
-		if err := syncPath(st.dir.path); err != nil {
-			return seen, refused(st.dir.path, err)
+			return seen, refused(r.path, advise(err))
 		}
 	}
 	if err := st.dir.openParts(); err != nil {
@@ -110,14 +106,4 @@ func (st *Store) enterDirectory(ctx context.Context) (seen census, err error) {
 	}
 	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network, !st.poll)
 	return seen, err
-}
-
-// syncPath makes what was done in a directory durable.
-func syncPath(path string) error {
-	dir, err := openNoFollow(path, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return syncDirectory(dir)
 }

@@ -84,7 +84,7 @@ func recordProblem(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the directory was removed or replaced; open the store again", bare(err))
 	}
-	return bare(err)
+	return advise(err)
 }
 
 // close lets go of the flock.

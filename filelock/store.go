@@ -99,6 +99,8 @@ func (st *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 		FIFO: true, Shared: true, Permits: true, Keep: true,
 		Beyond: []string{
 			"the directory, or what is in it, is removed, replaced or restored from a copy while locks are held",
+			"the directory is put back from a copy (cp -a, a snapshot) that was made since the machine was started: tokens are given again;" +
+				" or a copy is used beside it, which has the same identity",
 			"a process of the same user writes into the directory by other means",
 			"a child of a process that holds a lock goes on with its work after that process has ended",
 		},

@@ -150,7 +150,7 @@ func (st *Store) recover(r *record) error {
 		}
 	}
 	if err := r.restart(st.boot); err != nil {
-		return refused(r.path, err)
+		return refused(r.path, advise(err))
 	}
 	return nil
 }
