@@ -9,6 +9,7 @@ package filelock
 //	DIR/clients/ID/alive   a pipe that its client keeps open for writing; where there are no pipes, a file that it keeps locked
 //	DIR/clients/ID/bell    a pipe that the others write to, to make the client look at a lock
 //	DIR/clients/ID/claims  the locks in whose files the client has entries
+//	DIR/clients/ID/making  a lock's file that the client is just making
 //
 // DIR belongs to the user whom the process runs as, and nobody else can write into it; everything in it is made with mode 0600 or
 // 0700, no symbolic link is followed, and what is not as we make it is refused with an error that says what to do. KEY is "l-" and
@@ -79,15 +80,20 @@ package filelock
 //
 // One sequence for the whole directory. A lock takes 64 at a time from the record and keeps them in its file, so a lock's file that
 // is removed never makes tokens fall. The record has a ceiling that was synced to the disk before any token below it is given: after a
-// restart of the machine (another boot id) tokens begin there. Where nobody can tell a restart, each block of 64 is synced.
+// restart of the machine (another boot id) tokens begin there. Where nobody can tell a restart, each block of 64 is synced. What a
+// lock's file has left of its 64 is given up after a restart: the file may be older than the tokens that were given.
 //
 // # A restart of the machine
 //
 // All processes have ended, so nobody holds or waits: the first client that opens the directory clears it. Only minimum holds
 // stay (Request.Keep): a grant with one is synced, with the wall time of its end, and it is kept until then, but never for longer
-// than it was long.
+// than it was long. While one runs, every change of that lock's file is synced too: a text goes where the last but one was, and a
+// power failure could otherwise tear both. That costs one sync for each Lock, Unlock or waiter of a lock with a minimum hold, and
+// nothing for the others.
 //
 // # Time
 //
-// Times in files are of CLOCK_BOOTTIME on Linux, which all processes share and nobody can set; elsewhere, and on network file
-// systems, wall time.
+// Times in files are of CLOCK_BOOTTIME on Linux, which all processes share and nobody can set, less what a time namespace adds to it;
+// elsewhere, on network file systems, and where /proc is missing, wall time. A file names the clock that it was written by. Whoever
+// has another one counts what is in it by the wall clock; then a minimum hold is never longer than it was to be, but it is shorter
+// if the wall clock is set forward meanwhile.
