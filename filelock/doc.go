@@ -27,9 +27,9 @@
 //   - Fixed and MaxHold are kept by the holder's own process: when the time is over it ends the contexts of its hold and lets go of the
 //     lock. If it is stopped, nobody does that for it.
 //   - A minimum hold (MinHold) is written down with the grant, and survives the process and a restart of the machine.
-//   - The holder of a hold that was broken is told at once (a second or more later, while polling), and the lock is freed when it
-//     unlocks it or ends; if it does neither, break the hold with Now, which frees the lock whatever its holder does, and leaves the
-//     rest to the fence.
+//   - The holder of a hold that was broken is told at once (while polling: within about a second, or twenty if it holds more than 64
+//     locks), and the lock is freed when it unlocks it or ends; if it does neither, break the hold with Now, which frees the lock
+//     whatever its holder does, and leaves the rest to the fence.
 //   - A process that is stopped (Ctrl-Z, SIGSTOP, a debugger) keeps its locks until it goes on or is killed. So does one that was
 //     stopped while it waited: its turn comes all the same, and the lock is its own from then on. Kill it, or break the hold with Now.
 //   - A process that is stopped in the few microseconds in which it works on a lock's file delays that one lock: the others wait, for

@@ -38,12 +38,17 @@ package filelock
 //
 // Who waits watches (plan.go) the client of the one before it in the queue; the head of the queue watches those holders that keep
 // it from fitting, and sets an alarm for the end of a minimum hold. Nobody watches anybody else. Whoever changes the state rings
-// the bells of those that were granted the lock or were broken, and of those that now have something to watch that they did not
-// watch before. In a queue for a mutex a hand-over rings one bell. Who hears its bell, or sees a client that it watches end, looks
-// at the file.
+// the bells of those that were granted the lock or were broken, of those that now have something to watch that they did not
+// watch before, and of the head of the queue if it fits and there was no token for it: it must try by itself. In a queue for a mutex
+// a hand-over rings one bell. Who hears its bell, or sees a client that it watches end, looks at the file; and if it cannot, it looks
+// again, after pauses that grow up to 50 ms while it waits and up to 5 s otherwise, as long as anything of its own may be in there.
+//
+// Every change, whatever it is, ends with serving: there is never a state on the disk in which the head fits, unless tokens lack.
 //
 // While polling (elsewhere than on Linux, on file systems without pipes, with ?wait=poll) a client looks at the file again and
-// again, with growing pauses of up to 50 ms, and asks each time whether those that it would watch are alive.
+// again, with growing pauses of up to 50 ms, and asks each time whether those that it would watch are alive. What is only held is
+// looked at each second, for a hold may be broken; with more than 64 such locks in rounds of ten seconds, so that a Break is seen
+// within twenty.
 //
 // # Races
 //
@@ -57,6 +62,11 @@ package filelock
 //   - Closed before it was watched. A client takes its entries out before it removes its directory. So under the guard an entry
 //     means that the directory is there; without the guard a missing one means: look again. Under the guard a missing directory
 //     means that somebody has removed it; then nobody can tell whether its client lives, and the request is refused.
+//   - Bell not rung, for want of a descriptor. Then the state is not written, and the change fails: whoever made it tries again, and
+//     nobody is granted a lock without being told.
+//   - Entry left behind. A waiter may be refused because its file is, and so its entry cannot be taken out. Its client goes on trying,
+//     and keeps its claim until it is out. What a file says of a client is compared with what the client knows before anything else
+//     is done, so an entry that nobody knows is never served by its own client.
 //   - Bell full. The ringer does not wait. Whoever reads so many rings at once looks at all its locks, and needs the guard that the
 //     ringer has.
 //   - Two make the file. Each makes one of its own, complete, and gives it the lock's name; that works for one of them, and the
@@ -72,6 +82,9 @@ package filelock
 //     waited in the removed file are told, and queue anew.
 //   - Granted while it gives up. Whoever gives up looks once more, to tell who is in the way (conclude.go), and may find itself: its
 //     bell has rung, so the decision is on its way, and is waited for a moment. Otherwise it is released, as if it still waited.
+//   - A client without files. One that goes removes its files, then its directory. If it is killed in between, or if somebody removes
+//     the files of a living one, what is left looks the same: so it is taken out of no lock, and its directory is removed only when
+//     it has no entry in any.
 //   - Half made client. Clients come under the flock of the record, and whoever lists the dead has it too.
 //   - Guard and record. Who has a guard may wait for the record; who has the record never waits for a guard that a living client
 //     could have.

@@ -61,7 +61,13 @@ func TestFailedWaiterIsTakenOut(t *testing.T) {
 		unlink := linked(t, h, "x")
 		w.poke(w.known(t, "x"))
 		isRefused(t, p.failed(), "link")
+		quiet(t, w, w.known(t, "x"))
+		text, err := readClaims(w.presence.claims.path)
+		if kind := findClaim(text, sumOf(keyOf("x", driver.Exclusive))); err != nil || kind != claimWait {
+			t.Errorf("the claim is %q, %v, while its entry may be in the file", kind, err)
+		}
 		unlink()
+		until(t, "the queue without it", func() bool { return len(look(t, o, "x").Waiters) == 0 })
 		free(t, h, held)
 		take(t, o, ask("x", driver.Exclusive))
 	})
@@ -280,6 +286,9 @@ func TestSweepLeavesBareClients(t *testing.T) {
 			b := opened(t, dir, c)
 			_, err := b.Acquire(t.Context(), ask("x", driver.Exclusive, noWait))
 			isRefused(t, err, "break the hold with Now")
+		}
+		if _, err := os.Lstat(a.dir.clientPath(a.id)); err != nil {
+			t.Errorf("the directory of a client that has an entry: %v", err)
 		}
 		if _, err := os.Lstat(went); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a client without entries is left: %v", err)
