@@ -99,11 +99,28 @@ func (st *Store) enterDirectory(ctx context.Context) (seen census, err error) {
 	if err != nil {
 		return seen, refused(st.dir.clients.Name(), err)
 	}
-	if seen.living == 0 && (st.boot == "" && seen.odd == 0 || r.boot != st.boot) {
-		if err := st.recover(r); err != nil {
+	if seen.living == 0 {
+		if err := st.begins(r, seen.odd > 0); err != nil {
 			return seen, err
 		}
 	}
 	st.id, st.presence, err = st.dir.appear(pipesWork && !st.network, !st.poll)
 	return seen, err
+}
+
+// begins finds out whether the machine was restarted since somebody was here last. Where nobody can tell, it is taken for restarted:
+// nobody lives, so there is nothing to lose. But a client that is odd may live: then what is in the locks stays, and only the tokens
+// begin anew.
+func (st *Store) begins(r *record, odd bool) error {
+	known := st.boot != "" && r.boot != ""
+	switch {
+	case known && st.boot == r.boot:
+		return nil
+	case known || !odd:
+		return st.recover(r)
+	}
+	if err := r.restart(st.boot); err != nil {
+		return refused(r.path, advise(err))
+	}
+	return nil
 }

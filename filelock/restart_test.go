@@ -216,3 +216,36 @@ func TestRestartGivesTokensUp(t *testing.T) {
 		}
 	}
 }
+
+// Who cannot tell whether the machine was restarted, because it has no /proc, leaves the holds of a client alone that may be alive.
+func TestUnknownBootLeavesOddClients(t *testing.T) {
+	for _, boots := range [][2]string{{"a", ""}, {"", "b"}, {"", ""}, {"a", "a"}} {
+		dir := newDir(t)
+		holder := opened(t, dir, booted(boots[0]))
+		path := filepath.Join(dir, recordName)
+		stale := readFile(t, path)[countBase:]
+		r := ask("x", driver.Exclusive)
+		top := take(t, holder, r).Token
+		if boots[0] != boots[1] { // perhaps the power failed: then the count may be older than the tokens
+			if err := os.WriteFile(path, append(readFile(t, path)[:countBase], stale...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		alive := holder.dir.clientPath(holder.id, aliveName)
+		if err := os.Rename(alive, alive+".away"); err != nil {
+			t.Fatal(err)
+		}
+		other := opened(t, dir, booted(boots[1]))
+		if g, err := other.Acquire(t.Context(), ask("x", driver.Exclusive, noWait)); err == nil {
+			t.Errorf("boots %q: the lock of a living client was granted to another one, with token %d", boots, g.Token)
+		}
+		if g := take(t, other, ask("y", driver.Exclusive)); g.Token <= top {
+			t.Errorf("boots %q: token %d after %d", boots, g.Token, top)
+		}
+		if err := os.Rename(alive+".away", alive); err != nil {
+			t.Fatal(err)
+		}
+		free(t, holder, r)
+		take(t, other, ask("x", driver.Exclusive))
+	}
+}

@@ -93,3 +93,13 @@ func TestBoxHasNoHoles(t *testing.T) {
 		}
 	}
 }
+
+// A user's part of the disk that is full is like a disk that is full: it says what to do, and may pass.
+func TestQuotaIsLikeFull(t *testing.T) {
+	if err := advise(errQuota); !strings.Contains(err.Error(), "make room") {
+		t.Errorf("%v: it does not say what to do", err)
+	}
+	if !passing(errQuota) {
+		t.Error("it is not tried again")
+	}
+}
