@@ -33,7 +33,8 @@
 //   - A process that is stopped (Ctrl-Z, SIGSTOP, a debugger) keeps its locks until it goes on or is killed. So does one that was
 //     stopped while it waited: its turn comes all the same, and the lock is its own from then on. Kill it, or break the hold with Now.
 //   - A process that is stopped in the few microseconds in which it works on a lock's file delays that one lock: the others wait, for
-//     as long as their contexts allow.
+//     as long as their contexts allow. If it is the record's file, which every lock asks for new tokens now and then, it delays those
+//     that need some, and those who open the directory.
 //   - A child process does not keep its parent's locks: they end with the parent.
 //
 // # What is refused
