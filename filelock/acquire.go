@@ -107,6 +107,8 @@ func (st *Store) acquire(ctx context.Context, a *attempt, c *call, r *driver.Req
 	switch {
 	case a.undone:
 		err = driver.ErrGone
+	case st.ended: // what was granted has ended with the client
+		err = errClosed
 	case a.phase == holding:
 		defer st.mu.Unlock()
 		return a.grant(asked), nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -156,7 +157,7 @@ func (t *tx) checkClaims() error {
 	}
 	for _, c := range others {
 		if c.kind == claimHold {
-			if life, err := lk.store.probe(c.id); err != nil || life == alive {
+			if life, err := lk.store.probeAgain(t.ctx, c.id); err != nil || life == alive {
 				return &driver.Refused{Err: lk.removed(c.who)}
 			}
 		}
@@ -169,6 +170,17 @@ func (t *tx) checkClaims() error {
 	return nil
 }
 
+// probeAgain gives a client that is being killed the time to end: the kernel closes its files one after the other, and may let go of a
+// guard before the pipe that tells whether it lives.
+func (st *Store) probeAgain(ctx context.Context, id string) (life, error) {
+	for tries := 1; ; tries++ {
+		l, err := st.probe(id)
+		if err != nil || l != alive || tries == 20 || driver.Sleep(ctx, 5*time.Millisecond) != nil {
+			return l, err
+		}
+	}
+}
+
 func (lk *lock) removed(who string) error {
 	return lk.problem(fmt.Errorf("it was removed while %s holds the lock: try again when it has released it, or has ended", who))
 }
@@ -177,7 +189,7 @@ func (lk *lock) removed(who string) error {
 func (t *tx) token() (uint64, error) {
 	s, st := t.state, t.lk.store
 	if s.next == s.end {
-		r, err := openRecord(t.ctx, st.dir.path, false)
+		r, err := openRecord(t.ctx, st.done(t.ctx), st.dir.path, false)
 		if err != nil {
 			return 0, err
 		}
@@ -242,6 +254,10 @@ func (t *tx) commit() (again bool, err error) {
 	}
 	lk.cache, lk.born, lk.seq = t.state, t.box.born, t.box.seq
 	st.mu.Lock()
+	if st.ended && t.ctx != st.closing { // it took so long that Close did not wait: whatever was granted has ended with the client
+		st.mu.Unlock()
+		return false, errClosed
+	}
 	lk.strays = false // compare has taken them out
 	for _, news := range t.news {
 		news()

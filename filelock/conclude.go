@@ -48,12 +48,12 @@ func (st *Store) decision(a *attempt) (*driver.Grant, error) {
 	switch {
 	case a.undone:
 		return nil, driver.ErrGone
+	case st.ended: // what was granted has ended with the client
+		return nil, errClosed
 	case a.phase == holding:
 		return a.grant(a.asked), nil
 	case a.phase == ghost:
 		return nil, a.err
-	case st.ended:
-		return nil, errClosed
 	}
 	return nil, errUndecided
 }

@@ -156,7 +156,8 @@ func (lk *lock) check(f *os.File) (os.FileInfo, error) {
 		return nil, err
 	}
 	err = checkFile(opened)
-	if err != nil && lk.store.finishMaking(opened) {
+	if err != nil { // its maker may have been killed, and somebody else may have finished its work just now
+		lk.store.finishMaking(opened)
 		if opened, err = f.Stat(); err == nil {
 			err = checkFile(opened)
 		}

@@ -167,8 +167,11 @@ func (st *Store) readOnce(key string, guard func(*os.File) (*os.File, error)) (s
 		}
 		err = checkFile(info)
 	}
-	if err != nil && info != nil && st.finishMaking(info) {
-		err = nil
+	if err != nil && info != nil { // its maker may have been killed, and somebody else may have finished its work just now
+		st.finishMaking(info)
+		if info, err = f.Stat(); err == nil {
+			err = checkFile(info)
+		}
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", path, err)

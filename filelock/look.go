@@ -275,6 +275,13 @@ func (lk *lock) lookLater() {
 	lk.after(lk.backoff.Next())
 }
 
+// calm makes the next pause a short one.
+func (lk *lock) calm() {
+	lk.store.mu.Lock()
+	defer lk.store.mu.Unlock()
+	lk.backoff.Reset()
+}
+
 // after looks again after a pause. The mutex is held.
 func (lk *lock) after(pause time.Duration) {
 	st := lk.store

@@ -78,7 +78,7 @@ func open(ctx context.Context, path string, c config) (*Store, error) {
 // enterDirectory makes this client known. It has the record's flock meanwhile: nobody else comes or sweeps. It returns who else was
 // there.
 func (st *Store) enterDirectory(ctx context.Context) (seen census, err error) {
-	r, err := openRecord(ctx, st.dir.path, true)
+	r, err := openRecord(ctx, nil, st.dir.path, true)
 	if err != nil {
 		return seen, err
 	}

@@ -89,7 +89,7 @@ func TestPowerFailure(t *testing.T) {
 		p.mu.Unlock()
 		top := kept.Token
 		for range 2*tokenReserve/tokenBlock + 1 {
-			r, err := openRecord(t.Context(), dir, false)
+			r, err := openRecord(t.Context(), nil, dir, false)
 			if err != nil {
 				t.Fatal(err)
 			}

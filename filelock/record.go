@@ -48,7 +48,7 @@ func newBox(f boxFile, base int64, magic string) box {
 }
 
 // openRecord opens the record and takes its flock; whoever closes it lets go. A new one, that is not written yet, has no identity.
-func openRecord(ctx context.Context, dir string, create bool) (*record, error) {
+func openRecord(ctx context.Context, closed <-chan struct{}, dir string, create bool) (*record, error) {
 	path := filepath.Join(dir, recordName)
 	flag := os.O_RDWR
 	if create {
@@ -66,7 +66,7 @@ func openRecord(ctx context.Context, dir string, create bool) (*record, error) {
 		f.Close()
 		return nil, refused(path, err)
 	}
-	if f, err = lockFile(ctx, nil, f, true); err != nil {
+	if f, err = lockFile(ctx, closed, f, true); err != nil {
 		return nil, err
 	}
 	r := &record{file: f, path: path, durable: newBox(f, 0, recordMagic), count: newBox(f, countBase, countMagic)}

@@ -72,7 +72,7 @@ func TestCeilingIsDurable(t *testing.T) {
 func takeTokens(t *testing.T, dir string, blocks int) (top uint64) {
 	t.Helper()
 	for range blocks {
-		r, err := openRecord(t.Context(), dir, false)
+		r, err := openRecord(t.Context(), nil, dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}

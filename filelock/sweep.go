@@ -163,7 +163,11 @@ func (st *Store) recoverLock(key string) error {
 		return refused(path, bare(err))
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || checkFile(info) != nil {
+	info, err := f.Stat()
+	if err == nil && checkFile(info) != nil && st.finishMaking(info) {
+		info, err = f.Stat()
+	}
+	if err != nil || checkFile(info) != nil {
 		return nil // whoever asks for that lock is told
 	}
 	b := newBox(f, 0, lockMagic)

@@ -41,7 +41,7 @@ func (t *tx) arrange() {
 	st.setRefresh(lk, waits)
 	if st.polls {
 		if t.dirty {
-			lk.backoff.Reset()
+			lk.calm()
 		}
 		if waits {
 			lk.lookLater()
@@ -51,7 +51,7 @@ func (t *tx) arrange() {
 		return
 	}
 	if st.watch(lk, clients) {
-		lk.backoff.Reset()
+		lk.calm()
 	} else {
 		lk.lookLater() // no descriptor is left, or a client has just closed
 	}
