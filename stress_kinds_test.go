@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,27 +26,14 @@ const mixedLimit = 3
 // Rule: whatever kinds of locks many goroutines take, one by one or together: a writer is alone, permits are never more than their
 // limit, nobody waits for ever, and nothing is left over. It is a test for the race detector above all.
 func TestManyKinds(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
 	m := &mixed{t: t}
 	for range 2 {
 		server := memlock.NewServer()
 		m.clients = append(m.clients, connect(t, server), connect(t, server))
 	}
-	var all sync.WaitGroup
-	for i := range uint64(12) {
-		random := rand.New(rand.NewPCG(seed, i))
-		all.Go(func() {
-			for range 150 {
-				m.act(random)
-			}
-		})
-	}
-	all.Wait()
+	crowd(t, 150, m.act)
 	for _, c := range m.clients {
-		if tenures, leases, alarms, _ := c.Residue(); tenures+leases+alarms != 0 {
-			t.Errorf("left over: %d tenures, %d leases, %d alarms", tenures, leases, alarms)
-		}
+		expectNothingLeft(t, c)
 		for info, err := range c.List(t.Context(), "") {
 			t.Errorf("left behind: %+v, %v", info, err)
 		}

@@ -25,8 +25,6 @@ type hive struct {
 // Rule: whatever many goroutines do to many clients at once, one holds at a time, tokens rise, and nothing is left over. It is a test
 // for the race detector above all.
 func TestManyGoroutines(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
 	server := memlock.NewServer()
 	h := &hive{t: t, names: []string{"a", "b", "c"}, inside: make(map[string]*atomic.Int32), tokens: make(map[string]*atomic.Uint64)}
 	for _, name := range h.names {
@@ -35,23 +33,37 @@ func TestManyGoroutines(t *testing.T) {
 	for range 3 {
 		h.clients = append(h.clients, holdfast.New(server.Connect(), holdfast.WithObserver(new(diary))))
 	}
+	crowd(t, 200, h.act)
+	for _, c := range h.clients {
+		expectNothingLeft(t, c)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// crowd lets twelve goroutines act at once, each so many times, each with random numbers of its own.
+func crowd(t *testing.T, times int, act func(*rand.Rand)) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
 	var all sync.WaitGroup
 	for i := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, i))
 		all.Go(func() {
-			for range 200 {
-				h.act(random)
+			for range times {
+				act(random)
 			}
 		})
 	}
 	all.Wait()
-	for _, c := range h.clients {
-		if tenures, leases, alarms, _ := c.Residue(); tenures+leases+alarms != 0 {
-			t.Errorf("left over: %d tenures, %d leases, %d alarms", tenures, leases, alarms)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+}
+
+// expectNothingLeft fails the test if a client still keeps something of its holds.
+func expectNothingLeft(t *testing.T, c *holdfast.Client) {
+	t.Helper()
+	if tenures, leases, alarms, _ := c.Residue(); tenures+leases+alarms != 0 {
+		t.Errorf("left over: %d tenures, %d leases, %d alarms", tenures, leases, alarms)
 	}
 }
 

@@ -155,12 +155,8 @@ func (t *tx) checkClaims() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range others {
-		if c.kind == claimHold {
-			if life, err := lk.store.probeAgain(t.ctx, c.id); err != nil || life == alive {
-				return &driver.Refused{Err: lk.removed(c.who)}
-			}
-		}
+	if c := holderAmong(others, func(id string) (life, error) { return lk.store.probeAgain(t.ctx, id) }); c != nil {
+		return &driver.Refused{Err: lk.removed(c.who)}
 	}
 	for _, c := range others {
 		if err := lk.store.ring(c.id, lk.sum); err != nil {

@@ -129,6 +129,19 @@ func (st *Store) claimants(sum keySum) ([]claimant, error) {
 	return found, nil
 }
 
+// holderAmong returns one of the claimants that holds, unless it is dead; nil: there is none.
+func holderAmong(others []claimant, probe func(id string) (life, error)) *claimant {
+	for i, c := range others {
+		if c.kind != claimHold {
+			continue
+		}
+		if life, err := probe(c.id); err != nil || life == alive {
+			return &others[i]
+		}
+	}
+	return nil
+}
+
 // readClaims reads a client's claims. What is not as we make it is refused: nobody can tell what its client holds.
 func readClaims(path string) ([]byte, error) {
 	f, err := openNoFollow(path, os.O_RDONLY, 0)

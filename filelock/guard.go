@@ -155,14 +155,7 @@ func (lk *lock) check(f *os.File) (os.FileInfo, error) {
 	if same, err := lk.same(opened); !same || err != nil {
 		return nil, err
 	}
-	err = checkFile(opened)
-	if err != nil { // its maker may have been killed, and somebody else may have finished its work just now
-		lk.store.finishMaking(opened)
-		if opened, err = f.Stat(); err == nil {
-			err = checkFile(opened)
-		}
-	}
-	if err != nil {
+	if opened, err = lk.store.checkMade(f, opened); err != nil {
 		return nil, lk.problem(err)
 	}
 	return opened, nil

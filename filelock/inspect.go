@@ -165,13 +165,7 @@ func (st *Store) readOnce(key string, guard func(*os.File) (*os.File, error)) (s
 		if same, err := lk.same(info); err != nil || !same {
 			return nil, err == nil, err
 		}
-		err = checkFile(info)
-	}
-	if err != nil && info != nil { // its maker may have been killed, and somebody else may have finished its work just now
-		st.finishMaking(info)
-		if info, err = f.Stat(); err == nil {
-			err = checkFile(info)
-		}
+		_, err = st.checkMade(f, info)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", path, err)

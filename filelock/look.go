@@ -173,12 +173,8 @@ func (lk *lock) stillRemoved() bool {
 	if err != nil {
 		return true
 	}
-	for _, c := range others {
-		if c.kind == claimHold {
-			if life, err := lk.store.probe(c.id); err != nil || life == alive {
-				return true
-			}
-		}
+	if holderAmong(others, lk.store.probe) != nil {
+		return true
 	}
 	lk.failWaiters(driver.ErrGone)
 	return false

@@ -84,18 +84,29 @@ func (d *directory) giveName(path, key string) error {
 	return nil
 }
 
-// finishMaking removes the other name of a file whose maker was killed between giving it its own and removing that. It reports
-// whether there was such a name. Whoever calls it has the guard, so its maker is at work no more.
-func (st *Store) finishMaking(info os.FileInfo) bool {
-	ids, err := st.clientIDs()
-	if err != nil {
-		return false
+// checkMade refuses a lock's file that is not as we make them, and returns what it is now. One with two names gets a second look: its
+// maker may have been killed, or somebody else may have finished its work just now. Whoever calls it has the guard.
+func (st *Store) checkMade(f *os.File, info os.FileInfo) (os.FileInfo, error) {
+	if checkFile(info) == nil {
+		return info, nil
 	}
+	st.finishMaking(info)
+	info, err := f.Stat()
+	if err == nil {
+		err = checkFile(info)
+	}
+	return info, err
+}
+
+// finishMaking removes the other name of a file whose maker was killed between giving it its own and removing that, if there is such
+// a name. Whoever calls it has the guard, so its maker is at work no more.
+func (st *Store) finishMaking(info os.FileInfo) {
+	ids, _ := st.clientIDs()
 	for _, id := range ids {
 		path := st.dir.clientPath(id, makingName)
 		if there, err := os.Lstat(path); err == nil && os.SameFile(info, there) {
-			return os.Remove(path) == nil
+			os.Remove(path)
+			return
 		}
 	}
-	return false
 }

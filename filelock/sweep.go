@@ -164,10 +164,10 @@ func (st *Store) recoverLock(key string) error {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && checkFile(info) != nil && st.finishMaking(info) {
-		info, err = f.Stat()
+	if err == nil {
+		_, err = st.checkMade(f, info)
 	}
-	if err != nil || checkFile(info) != nil {
+	if err != nil {
 		return nil // whoever asks for that lock is told
 	}
 	b := newBox(f, 0, lockMagic)
@@ -194,8 +194,9 @@ func (st *Store) recoverLock(key string) error {
 	return nil
 }
 
-// revive leaves nothing in s but minimum holds that are not over, and returns how many. The tokens that were left are given up: this text may be older than tokens that were given, if it was the last one
-// that reached the disk. The next ones come from above the ceiling.
+// revive leaves nothing in s but minimum holds that are not over, and returns how many. The tokens that were left are given up: this
+// text may be older than tokens that were given, if it was the last one that reached the disk. The next ones come from above the
+// ceiling.
 func (s *state) revive(at moment) int {
 	s.adopt(at, true)
 	var left []*entry

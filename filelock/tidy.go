@@ -95,15 +95,17 @@ func (st *Store) tidied(failed bool) {
 // removeIfEmpty removes the lock's file if nobody has an entry in it. Only under the guard: whoever waits for that finds another
 // file behind the path, or none, and begins anew.
 func (lk *lock) removeIfEmpty(ctx context.Context) error {
-	return lk.change(ctx, tidying, func(t *tx) error {
-		if len(t.state.queue)+len(t.state.holders) == 0 && len(t.state.ghosts) > 0 {
-			if _, err := t.buryDead(); err != nil {
-				return err
-			}
-		}
-		t.unlink = true
+	return lk.change(ctx, tidying, (*tx).unlinkIfEmpty)
+}
+
+// unlinkIfEmpty has the file removed unless somebody has an entry in it. Ghosts of the dead are none.
+func (t *tx) unlinkIfEmpty() error {
+	t.unlink = true
+	if len(t.state.queue)+len(t.state.holders) > 0 || len(t.state.ghosts) == 0 {
 		return nil
-	})
+	}
+	_, err := t.buryDead()
+	return err
 }
 
 // Close ends this client. Its waiting calls end with driver.ErrClosed. What it still holds is free for the others at once, or when
@@ -160,27 +162,19 @@ func (lk *lock) withdraw(ctx context.Context) error {
 	return lk.change(ctx, tidying, func(t *tx) error {
 		st := lk.store
 		t.dirty = t.state.bury(st.id, t.at.now)
-		if len(t.state.queue)+len(t.state.holders) == 0 && len(t.state.ghosts) > 0 {
-			if _, err := t.buryDead(); err != nil {
-				return err
-			}
-		}
 		st.mu.Lock()
 		for _, a := range lk.attempts {
 			a.told = true // nothing is reported through a closed client
 		}
 		st.mu.Unlock()
-		t.unlink = true
-		return nil
+		return t.unlinkIfEmpty()
 	})
 }
 
 // stopTimers ends whatever would wake this lock. The mutex is held.
 func (lk *lock) stopTimers() {
-	for _, stop := range []func() bool{lk.alarm} {
-		if stop != nil {
-			stop()
-		}
+	if lk.alarm != nil {
+		lk.alarm()
 	}
 	for _, timer := range []*time.Timer{lk.later, lk.refresh} {
 		if timer != nil {
