@@ -1,0 +1,16 @@
+module holdfast.dev/cmd/holdfast
+
+go 1.26.0
+
+require (
+	github.com/spf13/cobra v1.10.2
+	golang.org/x/sys v0.49.0
+	holdfast.dev v0.0.0
+)
+
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+)
+
+replace holdfast.dev => ../..

@@ -1,0 +1,3 @@
+package guard
+
+import _ "golang.org/x/sys/unix"
