@@ -7,7 +7,7 @@ import (
 
 	"holdfast.dev/driver"
 	"holdfast.dev/locktest"
-	"holdfast.dev/locktest/internal/remote"
+	"holdfast.dev/locktest/remote"
 	"holdfast.dev/memlock"
 )
 

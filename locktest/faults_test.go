@@ -87,7 +87,7 @@ var faults = []fault{
 	},
 	{
 		name: "keeps trusting after an unknown renewal", what: "a renewal without an answer is taken for a confirmed one",
-		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
+		in: overWires, test: "TestRemote", file: "locktest/remote/store.go",
 		line:  "answer, err := l.s.client.do(ctx, &call{Op: opRenew, Request: what}, nil)",
 		wrong: "answer, err := l.s.client.do(ctx, &call{Op: opRenew, Request: what}, nil); if err != nil && !driver.Answered(err) { return ttl, nil }",
 		fails: "unknown/renewal", rule: "T3, L3",
@@ -101,7 +101,7 @@ var faults = []fault{
 	},
 	{
 		name: "believes an old message", what: "a grant counts from the moment at which its message arrives",
-		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
+		in: overWires, test: "TestRemote", file: "locktest/remote/store.go",
 		line:  "old := g.Waited && s.clock.Now().Sub(asked) > g.TTL/10",
 		wrong: "old := false\n\t\tasked = s.clock.Now()",
 		fails: "waking/old", rule: "T6",
@@ -122,7 +122,7 @@ var faults = []fault{
 	},
 	{
 		name: "counts from the answer", what: "Asked is read when the answer has come",
-		in: overWires, test: "TestRemote", file: "locktest/internal/remote/store.go",
+		in: overWires, test: "TestRemote", file: "locktest/remote/store.go",
 		line:  "Asked: asked, TTL: g.TTL",
 		wrong: "Asked: s.clock.Now(), TTL: g.TTL",
 		fails: "validity/late", rule: "G, T1",
@@ -143,7 +143,7 @@ var faults = []fault{
 	},
 	{
 		name: "tells who has left", what: "news for a waiter are passed on although its Acquire has returned",
-		in: overWires, test: "TestRemote", file: "locktest/internal/remote/client.go",
+		in: overWires, test: "TestRemote", file: "locktest/remote/client.go",
 		line:  "defer conn.pending.Delete(what.ID)",
 		wrong: "defer func() { go func() { progress(<-wait.progress) }() }()",
 		fails: "cancelling/silence", rule: "G: Request.Waiting",

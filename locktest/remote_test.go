@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"holdfast.dev/locktest"
-	"holdfast.dev/locktest/internal/remote"
+	"holdfast.dev/locktest/remote"
 	"holdfast.dev/memlock"
 )
 

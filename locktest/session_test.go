@@ -11,7 +11,7 @@ import (
 
 	"holdfast.dev/driver"
 	"holdfast.dev/locktest"
-	"holdfast.dev/locktest/internal/remote"
+	"holdfast.dev/locktest/remote"
 )
 
 // TestSession is the kit on a store with sessions: whatever a client holds lives as long as its one lease. It is remote, with a

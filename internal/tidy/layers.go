@@ -94,7 +94,7 @@ func checkTestingImports(t *Tree) []Finding {
 	var findings []Finding
 	for _, f := range t.production() {
 		below := func(dir string) bool { return strings.HasPrefix(f.Path, dir) }
-		if below("locktest/") && !below("locktest/servers/") {
+		if below("locktest/") && !below("locktest/servers/") && !below("locktest/remote/") {
 			continue
 		}
 		for _, i := range f.imports() {

@@ -38,7 +38,7 @@ func Rules(maySleep map[string]string) []Rule {
 		{"contract-imports", "package driver is the bottom of everything: it imports nothing of ours", checkContractImports},
 		{"core-imports", "the core knows no driver, guard or kit: of ours it imports package driver and internal ones", checkCoreImports},
 		{"internal-imports", "what another module keeps internal may change without notice", checkInternalImports},
-		{"testing-imports", "programs must not link package testing; only the kit may, and not its servers", checkTestingImports},
+		{"testing-imports", "programs must not link package testing; only the kit may, and not its servers and stores", checkTestingImports},
 
 		{"package-names", "a name says what is inside", checkPackageNames},
 		{"sizes", "a file tells one story, a function fits a screen", checkSizes},

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
-	"holdfast.dev/locktest/internal/remote"
 	"holdfast.dev/locktest/netfault"
+	"holdfast.dev/locktest/remote"
 	"holdfast.dev/memlock"
 )
 

@@ -66,7 +66,7 @@ var errDied = fmt.Errorf("the connection died before the answer came; the reques
 
 func (c *client) unknown(err error) error { return fmt.Errorf("%s: %w", c, err) }
 
-func (c *client) String() string { return "remote-test://" + c.addr }
+func (c *client) String() string { return Scheme + "://" + c.addr }
 
 // connect returns the connection, a new one if there is none or the last one died.
 func (c *client) connect(ctx context.Context) (*conn, error) {

@@ -1,9 +1,13 @@
-// Package remote puts a store of this process behind a socket, so that the tests of the conformance kit have a store in another
-// process: with processes that die, connections that break, answers that get lost or come late, and requests that arrive after
-// nobody wants them any more. It is a correct driver, and small: broken ones are made from it by changing one rule.
+// Package remote is a lock server for tests: of drivers, and of programs that use locks over a network, with TTLs. It puts a store
+// of one process behind a socket, so that others have it in another process: with processes that die, connections that break,
+// answers that get lost or come late, and requests that arrive after nobody wants them any more. It is a correct driver, and small:
+// the conformance kit makes broken ones from it by changing one rule.
 //
 //	go remote.Serve(listener, memlock.NewServer().Connect())    // one process
 //	store, err := remote.Dial(ctx, listener.Addr().String())    // the others
+//
+// It is for tests alone: whoever reaches its port is served, and what is held is forgotten with the server's process. So the package
+// does not register itself: a test that wants to open such stores by URL registers [Open].
 //
 // Queue, order, TTLs, tokens, tombstones and identity are the served store's. Its grants must have leases: nothing else would end
 // the holds of a process that died. The rules A1, R2, … are those of package driver.
