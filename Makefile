@@ -14,12 +14,16 @@ ARGS        ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+.PHONY: packages
+packages: ## Install what the tests use and this machine lacks
+	@.ci/packages
+
 .PHONY: test
-test: ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
+test: packages ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
 	go run ./internal/testrun -timeout=15m $(ARGS) work
 
 .PHONY: race
-race: ## Run the tests, shortened, under the race detector
+race: packages ## Run the tests, shortened, under the race detector
 	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
 
 .PHONY: lint

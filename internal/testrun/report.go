@@ -117,8 +117,10 @@ func (r *report) addTest(e event) {
 		t = new(test)
 		p.tests[e.Test] = t
 		p.order = append(p.order, t)
-		if i := strings.LastIndexByte(e.Test, '/'); i >= 0 && p.tests[e.Test[:i]] != nil {
-			p.tests[e.Test[:i]].parent = true
+		for i := range len(e.Test) { // every slash: one may be part of a subtest's own name
+			if parent := p.tests[e.Test[:i]]; e.Test[i] == '/' && parent != nil {
+				parent.parent = true
+			}
 		}
 	}
 	name := e.Package + " " + e.Test

@@ -132,6 +132,19 @@ func TestSlowestAreTenLeavesInOrder(t *testing.T) {
 	}
 }
 
+// A subtest may have a slash in its own name; the test above it is no leaf all the same.
+func TestSlowestLeavesOutParentsOfNamesWithSlashes(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out)
+	r.add(event{Action: "run", Package: "p", Test: "A"})
+	r.add(event{Action: "pass", Package: "p", Test: "A/./x", Elapsed: 2})
+	r.add(event{Action: "pass", Package: "p", Test: "A", Elapsed: 2})
+	r.summary()
+	if !strings.Contains(out.String(), "s  p A/./x\n") || strings.Contains(out.String(), "s  p A\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
 func TestReadPassesOnWhatIsNoEvent(t *testing.T) {
 	var out strings.Builder
 	if err := newReport(&out).read(strings.NewReader("go: warning\nno newline at the end")); err != nil {
