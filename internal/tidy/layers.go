@@ -90,6 +90,12 @@ func moduleOf(modules map[string]bool, importPath string) string {
 	}
 }
 
+func checkProgramImports(t *Tree) []Finding {
+	return checkImports(t,
+		func(f *GoFile) bool { return family(f.Import) == "cmd" },
+		func(_ *GoFile, imported string) bool { return family(imported) != "locktest" })
+}
+
 func checkTestingImports(t *Tree) []Finding {
 	var findings []Finding
 	for _, f := range t.production() {

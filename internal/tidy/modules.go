@@ -12,7 +12,7 @@ const home = "holdfast.dev"
 
 const goVersion = "1.26.0"
 
-// A Module is what a go.mod or go.work says, as far as the rules ask. Comments are dropped.
+// A Module is what a go.mod or go.work says, as far as the rules ask. Comments are dropped, but for the mark of an indirect one.
 type Module struct {
 	Path  string
 	lines []directive
@@ -20,9 +20,10 @@ type Module struct {
 
 // directive is one line: its verb, also where that stands before a block, and its arguments.
 type directive struct {
-	verb string
-	args []string
-	line int
+	verb     string
+	args     []string
+	line     int
+	indirect bool // required for another dependency's sake
 }
 
 func parseModule(text string) *Module {
@@ -30,18 +31,19 @@ func parseModule(text string) *Module {
 	block, n := "", 0
 	for line := range strings.Lines(text) {
 		n++
-		line, _, _ = strings.Cut(line, "//")
+		line, comment, _ := strings.Cut(line, "//")
+		indirect := strings.TrimSpace(comment) == "indirect"
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 0:
 		case block != "" && fields[0] == ")":
 			block = ""
 		case block != "":
-			m.lines = append(m.lines, directive{block, fields, n})
+			m.lines = append(m.lines, directive{block, fields, n, indirect})
 		case len(fields) > 1 && fields[1] == "(":
 			block = fields[0]
 		default:
-			m.lines = append(m.lines, directive{fields[0], fields[1:], n})
+			m.lines = append(m.lines, directive{fields[0], fields[1:], n, indirect})
 		}
 	}
 	for _, d := range m.lines {

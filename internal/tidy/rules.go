@@ -33,11 +33,13 @@ func Rules(maySleep map[string]string) []Rule {
 		{"no-requires", "who uses one driver must not get the dependencies of another: the core has none", checkRequires},
 		{"go-version", "all modules ask for the same language version, and for no particular patch of it", checkGoVersion},
 		{"workspace", "go test work sees only what go.work names; module paths follow directories", checkWorkspace},
+		{"dependencies", "a dependency is a decision: ARCHITECTURE.md names each, and why it is worth its price", checkDependencies},
 
 		{"driver-imports", "a driver stands alone: of ours it imports package driver and its own family", checkDriverImports},
 		{"contract-imports", "package driver is the bottom of everything: it imports nothing of ours", checkContractImports},
 		{"core-imports", "the core knows no driver, guard or kit: of ours it imports package driver and internal ones", checkCoreImports},
 		{"internal-imports", "what another module keeps internal may change without notice", checkInternalImports},
+		{"program-imports", "programs are for users: they link neither the kit nor its servers", checkProgramImports},
 		{"testing-imports", "programs must not link package testing; only the kit may, and not its servers and stores", checkTestingImports},
 
 		{"package-names", "a name says what is inside", checkPackageNames},
