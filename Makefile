@@ -58,6 +58,10 @@ lint-modules:
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run='^$$' -bench='$(BENCH)' -benchmem $(ARGS) work
 
+.PHONY: bench-run
+bench-run: ## Measure holdfast run against flock(1): how many times as long it takes
+	go run ./cmd/holdfast/bench $(ARGS)
+
 .PHONY: hammer
 hammer: ## Let 500 processes hammer one lock of a directory for a minute; then a storm of kills and stops
 	go test ./filelock -count=1 -v -timeout=15m -run='^TestHammer$$' -hammer.for=1m $(ARGS)
