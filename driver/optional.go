@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"iter"
+	"os"
 	"time"
 )
 
@@ -73,6 +74,33 @@ type BreakRequest struct {
 	Token uint64
 	Now   bool
 	By    string // the label of whoever breaks it, told to the holder
+}
+
+// A Keeper is a store whose holds end with this process because the kernel then closes files of it: a lock's file, a connection.
+// Nothing runs out there, and nothing is renewed: files that are open are all that keeps a hold.
+//
+// It is for a program that has its work done by other processes. If that program is killed its locks are free at once, while the
+// work goes on. So it gives copies of those files to a guard, a small process that ends the work should the program die, and then
+// ends itself: the locks are not free before the work has ended.
+type Keeper interface {
+	// Files returns copies of the open files by which the others see that this client is alive. They are the caller's to close. No
+	// process inherits them unless it is given them (exec.Cmd.ExtraFiles does that). ErrUnsupported: not on this system.
+	//
+	//  K1. As long as copies of all of them are open, in whatever process, the client is taken for alive, also when its own process
+	//      has been killed: what it held then stays held. Waits are not served by it: those that the client had keep their places,
+	//      and when their turn comes the lock is theirs, with nobody to use it. Nothing is renewed by it.
+	//  K2. When the last copy is closed, by whatever process, and the client's own process has ended, its holds end as after a kill,
+	//      at once; a Keep runs on.
+	//  K3. For a client that lives a copy changes nothing: Release, Break and Close do what they do without it, and what was released,
+	//      or ended by Close, is not kept by a copy.
+	//  K4. When its process has been killed, Break works as for a process that hangs: gently, the hold stays until the copies are
+	//      closed; with Now it is freed at once.
+	//  K5. The copies stand for all that the client holds, also for what it gets later, until it is told ErrSession; then they stand
+	//      for nothing, and new ones are asked for.
+	//
+	// Whoever has a copy leaves it open, and closes it: nothing else. One that is forgotten in a process that lives on keeps the locks
+	// of a dead client for as long.
+	Files() ([]*os.File, error)
 }
 
 // A Counter shows re-entry on the wire, for stores whose format has a count (Redisson). The store's hold still begins with

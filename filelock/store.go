@@ -12,7 +12,7 @@ import (
 	"holdfast.dev/driver"
 )
 
-// A Store is one client of a directory. It is a driver.Store, a driver.Inspector and a driver.Breaker.
+// A Store is one client of a directory. It is a driver.Store, a driver.Inspector, a driver.Breaker and a driver.Keeper.
 type Store struct {
 	config
 	dir      *directory
@@ -47,6 +47,7 @@ var (
 	_ driver.Store     = (*Store)(nil)
 	_ driver.Inspector = (*Store)(nil)
 	_ driver.Breaker   = (*Store)(nil)
+	_ driver.Keeper    = (*Store)(nil)
 )
 
 var errClosed = fmt.Errorf("this client of a directory is %w: open another one", driver.ErrClosed)
@@ -102,7 +103,7 @@ func (st *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 			"the directory is put back from a copy (cp -a, a snapshot) that was made since the machine was started: tokens are given again;" +
 				" or a copy is used beside it, which has the same identity",
 			"a process of the same user writes into the directory by other means",
-			"a child of a process that holds a lock goes on with its work after that process has ended",
+			"a child of a process that holds a lock goes on with its work after that process has ended, and nobody has copies of its files (Files)",
 		},
 	}
 	switch {
