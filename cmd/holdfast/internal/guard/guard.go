@@ -1,4 +1,34 @@
-// Package guard ends a command's processes when the process that should do so no longer can.
+// Package guard ends a command's processes when the program that should do so no longer can: it was killed, it is stopped, it hangs.
+//
+// The program starts a guard before the command: the same executable again, in a session of its own, so that neither a terminal nor
+// a signal to the program's group reaches it; with none of the program's environment, its output going nowhere; with the reading end
+// of a pipe as its input; and with copies of the files that keep the program's holds (driver.Keeper). It costs a process that
+// sleeps.
+//
+// # What the program says
+//
+//	begin ID    a command is about to be started, with HOLDFAST_RUN=ID in its environment
+//	watch G     it runs, and its process group is G
+//	until T     the hold is good until T, on a clock that does not stand still while the machine is suspended; the last one counts
+//	leave       nothing of the command runs any more
+//
+// # What the guard does
+//
+// It acts once: when T has come, or when the pipe has ended, because the program has. After leave it just ends. Otherwise it sends
+// KILL to the group, again and again until nothing of it runs, and ends; with it end the copies of the files, and so the hold on a
+// store where holds end with their process. So nobody else can get the lock before the last process of the command is gone, even
+// though the program that held it is.
+//
+// # Races
+//
+//   - The program is killed between the start of the command and watch. The command has KILL as its parent-death signal; what it may
+//     have started in those microseconds is found by HOLDFAST_RUN.
+//   - The guard was stopped, and goes on after T: it reads what the program said meanwhile before it looks at the clock.
+//   - The program is stopped between reading its clock and saying until: T is an instant, not a duration, so a late one does no harm.
+//   - The guard is killed: the program sees it, and starts another. The program is killed while there is none: the parent-death signal
+//     is left, and what the command started survives. Whoever kills both within a millisecond wins.
+//   - The pipe is full because the guard is stopped for long: the program replaces it.
+//   - The group's number is used again: it cannot be while a process of the group exists, and leave follows its end at once.
 package guard
 
 // Invoked reports whether the arguments are those of a guard process.
@@ -6,5 +36,5 @@ func Invoked(args []string) bool { return len(args) > 0 && args[0] == name }
 
 const name = "holdfast-guard"
 
-// Main is the guard process. It returns the code to end with.
-func Main() int { return 0 }
+// RunVariable names the run that a process belongs to, in its environment.
+const RunVariable = "HOLDFAST_RUN"

@@ -1,0 +1,109 @@
+//go:build unix
+
+package guard
+
+import (
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast.dev/cmd/holdfast/internal/group"
+	"holdfast.dev/driver"
+)
+
+// Main is the guard process. It returns the code to end with.
+func Main() int {
+	// It ends when the program says so or has ended, and not because somebody signals everything that is called holdfast.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2,
+		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE)
+	showName()
+	w := watcher{until: driver.Never, alarm: newAlarm()}
+	if err := syscall.SetNonblock(input, true); err != nil {
+		return 1
+	}
+	w.watch()
+	switch {
+	case w.left:
+	case w.group != 0:
+		group.Await(w.group, func() { group.Signal(w.group, syscall.SIGKILL) })
+	case w.begun:
+		killRun(w.id)
+	}
+	return 0
+}
+
+const input = 0
+
+// A watcher is what the guard knows.
+type watcher struct {
+	alarm alarm
+	until driver.Instant
+	id    ID
+	begun bool
+	left  bool
+	group int
+	ended bool // the pipe
+	rest  []byte
+}
+
+// watch returns when it is time to act.
+func (w *watcher) watch() {
+	for {
+		// First what was said, then the clock: what was said may have moved the end.
+		w.read()
+		if w.ended || w.left || !Now().Before(w.until) {
+			return
+		}
+		w.alarm.wait(w.until)
+	}
+}
+
+// read takes in what there is to read.
+func (w *watcher) read() {
+	buffer := make([]byte, 64*messageSize)
+	for {
+		n, err := syscall.Read(input, buffer)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return
+		case err != nil || n == 0:
+			w.ended = true
+			return
+		}
+		w.rest = append(w.rest, buffer[:n]...)
+		for len(w.rest) >= messageSize {
+			w.take(decode(w.rest[:messageSize]))
+			w.rest = w.rest[messageSize:]
+		}
+	}
+}
+
+func (w *watcher) take(m message) {
+	switch m.kind {
+	case begin:
+		w.id, w.begun = m.id, true
+	case watch:
+		w.group = int(m.value)
+	case until:
+		w.until = driver.Instant(m.value)
+	case leave:
+		w.left = true
+	}
+}
+
+// poll waits until there is something to read, one of the other files is ready, or the time is over.
+func poll(timeout time.Duration, others ...int) {
+	fds := []unix.PollFd{{Fd: input, Events: unix.POLLIN}}
+	for _, fd := range others {
+		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	milliseconds := -1
+	if timeout >= 0 {
+		milliseconds = int(min(timeout, time.Hour)/time.Millisecond) + 1
+	}
+	unix.Poll(fds, milliseconds) // EINTR: the caller looks again
+}

@@ -1,3 +1,0 @@
-package guard
-
-import _ "golang.org/x/sys/unix"

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// processAttributes: a group of its own, and killed with the thread that starts it.
+func processAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// withoutTTOU calls f on a thread that SIGTTOU does not reach. It is not ignored instead, because a process that is started
+// meanwhile would inherit that.
+func withoutTTOU(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var block, before unix.Sigset_t
+	const bits = 32 << (^uint(0) >> 63)
+	n := uint(unix.SIGTTOU - 1)
+	block.Val[n/bits] |= 1 << (n % bits)
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &before) == nil {
+		defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	}
+	f()
+}
+
+// stopNow stops this process before it returns: a signal to one's own thread is there when the system call is over. One to the
+// process could leave this thread running for a moment, on to what must only happen after being continued.
+func stopNow() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
+}
+
+func parentOf(pid int) (int, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}

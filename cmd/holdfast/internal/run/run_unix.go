@@ -1,0 +1,141 @@
+//go:build unix
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/waiting"
+)
+
+// Run does what the plan says, and returns the code to end with.
+func (p *Plan) Run() int {
+	path, code, err := find(p.Command[0])
+	if err != nil {
+		p.Voice.Printf("%v", err)
+		return code
+	}
+	signals := listen()
+	news := newNews(p.display())
+	client, hold, err := p.get(signals, news)
+	if err != nil {
+		return p.refused(err)
+	}
+	s := &supervisor{plan: p, client: client, hold: hold, news: news, signals: signals}
+	code = s.run(path)
+	if err := client.Close(); err != nil {
+		p.complain("%v", err)
+	}
+	if s.interrupted {
+		dieOf(syscall.SIGINT)
+	}
+	return code
+}
+
+func (p *Plan) display() *waiting.Display { return waiting.New(p.Voice, p.Verbose) }
+
+// complain prints a message that is worth reading but changes nothing.
+func (p *Plan) complain(format string, args ...any) {
+	if !p.Quiet {
+		p.Voice.Printf(format, args...)
+	}
+}
+
+// refused tells why the lock was not got, and returns the code for it.
+func (p *Plan) refused(err error) int {
+	var by *interruption
+	if errors.As(err, &by) {
+		return exit.Signal(int(by.signal))
+	}
+	code := exit.Code(err)
+	if code == exit.NotGot {
+		p.complain("%v", err) // the code says it too, and it is no fault
+		return p.NotGot
+	}
+	p.Voice.Printf("%v", err)
+	return code
+}
+
+// get opens the store and waits for the lock. Both have the same time.
+func (p *Plan) get(signals *signals, news *news) (_ *holdfast.Client, _ *holdfast.Hold, err error) {
+	defer news.display.Done()
+	ctx, end := signals.untilEnded(p.bound())
+	defer func() {
+		if by := end(); by != nil && err != nil {
+			err = by
+		}
+	}()
+	client, err := p.open(ctx, news)
+	if err != nil {
+		return nil, nil, err
+	}
+	hold, err := p.lock(ctx, client)
+	if err == nil && ctx.Err() != nil && errors.As(context.Cause(ctx), new(*interruption)) { // it came with the grant
+		err = context.Cause(ctx)
+		hold.Unlock()
+	}
+	if err != nil {
+		client.Close()
+		return nil, nil, err
+	}
+	return client, hold, nil
+}
+
+// tryFor bounds how long a store that does not answer is waited for with -n.
+const tryFor = 10 * time.Second
+
+func (p *Plan) bound() time.Duration {
+	if p.NoWait {
+		return tryFor
+	}
+	return p.Wait
+}
+
+func (p *Plan) lock(ctx context.Context, client *holdfast.Client) (*holdfast.Hold, error) {
+	if err := p.refuseNested(ctx, client); err != nil {
+		return nil, err
+	}
+	locker := p.locker(client)
+	if p.NoWait {
+		return locker.TryLock(ctx)
+	}
+	return locker.Lock(ctx)
+}
+
+// locker is what to lock: each name once, in the order in which they were given.
+func (p *Plan) locker(client *holdfast.Client) holdfast.Locker {
+	opts := p.options()
+	var lockers []holdfast.Locker
+	for _, name := range p.names() {
+		switch {
+		case p.Limit > 0:
+			lockers = append(lockers, client.Semaphore(name, p.Limit, opts...).Permits(1))
+		case p.Shared:
+			lockers = append(lockers, client.RWMutex(name, opts...).Reader())
+		default:
+			lockers = append(lockers, client.Mutex(name, opts...))
+		}
+	}
+	if len(lockers) == 1 {
+		return lockers[0]
+	}
+	return holdfast.Multi(lockers...)
+}
+
+// find looks the command up as a shell would, and returns the code if there is none.
+func find(command string) (path string, code int, err error) {
+	path, err = lookPath(command)
+	switch {
+	case err == nil:
+		return path, 0, nil
+	case errors.Is(err, syscall.EACCES):
+		return "", exit.CannotRun, fmt.Errorf("%s: permission denied; is it executable?", command)
+	}
+	return "", exit.NotFound, fmt.Errorf("%s: command not found", command)
+}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"holdfast.dev/cmd/holdfast/internal/exit"
+)
+
+// Signals that are passed on to the command, and those of them that end a wait.
+var (
+	passedOn = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+	ending   = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+)
+
+// signals are those that have come and were not dealt with yet.
+type signals struct{ came chan os.Signal }
+
+// listen begins to take signals. Those that were ignored when the program started (nohup, a background job of a shell without job
+// control) stay ignored, here and in the command, which inherits that.
+func listen() *signals {
+	s := &signals{make(chan os.Signal, 64)}
+	if signal.Ignored(syscall.SIGINT) {
+		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
+		signal.Ignore(syscall.SIGQUIT)
+	}
+	for _, each := range passedOn {
+		if !signal.Ignored(each) {
+			signal.Notify(s.came, each)
+		}
+	}
+	signal.Notify(s.came, syscall.SIGCONT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
+	return s
+}
+
+// An interruption is a signal that ended a wait.
+type interruption struct{ signal syscall.Signal }
+
+func (i *interruption) Error() string { return fmt.Sprintf("ended by %v", i.signal) }
+
+// untilEnded returns a context that ends with the first signal that ends a wait, or after so long, if that is not 0. A second signal
+// ends the program at once. end gives the signals back, and returns the one that came.
+func (s *signals) untilEnded(limit time.Duration) (ctx context.Context, end func() *interruption) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := func() {}
+	if limit > 0 {
+		ctx, stop = context.WithTimeout(ctx, limit)
+	}
+	enough, finished := make(chan struct{}), make(chan struct{})
+	var first *interruption
+	go func() {
+		defer close(finished)
+		for {
+			select {
+			case came := <-s.came:
+				by := &interruption{came.(syscall.Signal)}
+				switch {
+				case !slices.Contains(ending, came):
+				case first != nil:
+					os.Exit(exit.Signal(int(by.signal)))
+				default:
+					first = by
+					cancel(by)
+				}
+			case <-enough:
+				return
+			}
+		}
+	}()
+	return ctx, func() *interruption {
+		close(enough)
+		<-finished
+		stop()
+		cancel(nil)
+		return first
+	}
+}
+
+// dieOf ends this program by a signal, as it would have ended without the command having the terminal.
+func dieOf(s syscall.Signal) {
+	signal.Reset(s)
+	syscall.Kill(os.Getpid(), s)
+	time.Sleep(time.Second) // it is on its way; otherwise the code says it
+}
+
+// parentSharesGroup reports whether whoever started us is in our process group: a script, not a shell that someone types into.
+func parentSharesGroup() bool {
+	its, err := syscall.Getpgid(syscall.Getppid())
+	return err == nil && its == syscall.Getpgrp()
+}

@@ -1,0 +1,244 @@
+//go:build unix
+
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/guard"
+	"holdfast.dev/cmd/holdfast/internal/job"
+	"holdfast.dev/driver"
+)
+
+// A supervisor stays with a command from its start to the end of its last process. Everything happens on one goroutine, in loop.
+type supervisor struct {
+	plan    *Plan
+	client  *holdfast.Client
+	hold    *holdfast.Hold
+	news    *news
+	signals *signals
+
+	valid   context.Context // ends with the hold
+	lost    error           // why it ended
+	id      guard.ID
+	guard   *guard.Guard
+	keep    []*os.File // for the guard
+	job     *job.Job
+	kill    <-chan time.Time // when to send KILL
+	linger  <-chan time.Time // when to say that something still runs
+	replace <-chan time.Time // when to start another guard
+	status  syscall.WaitStatus
+
+	passedINT   bool
+	interrupted bool // by ^C, in a script that must see it
+	telling     sync.WaitGroup
+}
+
+// run runs the command and releases the lock. It returns the code to end with.
+func (s *supervisor) run(path string) int {
+	valid, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.valid = s.hold.Context(valid)
+	rand.Read(s.id[:])
+	if err := s.start(path); err != nil {
+		s.end()
+		s.plan.Voice.Printf("%v", err)
+		return startCode(err)
+	}
+	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, path)
+	s.loop()
+	s.job.Close()
+	s.end()
+	return s.code()
+}
+
+// start starts the guard, and then the command.
+func (s *supervisor) start(path string) (err error) {
+	if s.keep, err = s.client.Files(); err != nil && !errors.Is(err, holdfast.ErrUnsupported) {
+		return err
+	}
+	if err := s.post(); err != nil {
+		return err
+	}
+	command := job.Command{Path: path, Args: s.plan.Command, Env: s.plan.environment(s.hold, s.news, s.id)}
+	if s.job, err = job.Start(command, s.plan.Leave, s.signals.came); err != nil {
+		return err
+	}
+	s.guard.Watch(s.job.Group())
+	return nil
+}
+
+// post posts a guard, and tells it what there is to know.
+func (s *supervisor) post() (err error) {
+	if s.guard, err = guard.Start(s.keep); err != nil {
+		return err
+	}
+	s.guard.Begin(s.id)
+	s.guard.Until(s.until())
+	if s.job != nil {
+		s.guard.Watch(s.job.Group())
+	}
+	return nil
+}
+
+// until is when the guard must act: a little before the hold could be somebody else's. The clock is read first, so that the answer
+// is early rather than late.
+func (s *supervisor) until() driver.Instant {
+	now := guard.Now()
+	left := s.hold.Left()
+	if left == holdfast.Forever {
+		return driver.Never
+	}
+	return now.Add(left - s.plan.lead()/2)
+}
+
+// lingerAfter is how long what a command left in the background may take to end before it is mentioned.
+const lingerAfter = 2 * time.Second
+
+// loop returns when nothing of the command runs any more.
+func (s *supervisor) loop() {
+	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
+	for {
+		select {
+		case change, more := <-changes:
+			if !more {
+				return
+			}
+			s.changed(change.Status)
+		case came := <-s.signals.came:
+			s.pass(came.(syscall.Signal))
+		case <-lost:
+			lost = nil
+			s.lose()
+		case <-s.kill:
+			s.job.Signal(syscall.SIGKILL)
+		case <-s.news.renewed:
+			if lost != nil && s.guard.Until(s.until()) != nil {
+				s.guard.Kill() // it has ended, or does not read: another one will
+			}
+		case <-guardEnded:
+			guardEnded = nil
+			s.guard.End()
+			s.replace = time.After(100 * time.Millisecond)
+		case <-s.replace:
+			s.replace = nil
+			if err := s.post(); err != nil {
+				s.tell(true, "%v; trying again: until then nobody ends the command if this program is killed", err)
+				s.replace = time.After(time.Second)
+				break
+			}
+			guardEnded = s.guard.Ended()
+		case <-s.linger:
+			_, onTerminal := s.plan.Voice.Terminal()
+			s.tell(s.plan.Verbose || onTerminal, "the command has ended, but it left something running in the background "+
+				"(process group %d): the lock is held until that ends; -o would not wait for it", s.job.Group())
+		}
+	}
+}
+
+// changed does what follows when the command has stopped or ended.
+func (s *supervisor) changed(status syscall.WaitStatus) {
+	if status.Stopped() {
+		s.job.Stopped(status.StopSignal())
+		return
+	}
+	s.status = status
+	typed := s.job.HasTerminal() && !s.passedINT && status.Signaled() && status.Signal() == syscall.SIGINT
+	s.interrupted = typed && parentSharesGroup()
+	s.job.Ended()
+	s.linger = time.After(lingerAfter)
+}
+
+// pass passes a signal on. CONT means that this program was stopped: the lock is looked at first.
+func (s *supervisor) pass(came syscall.Signal) {
+	if came != syscall.SIGCONT {
+		s.passedINT = s.passedINT || came == syscall.SIGINT
+		s.job.Signal(came)
+		return
+	}
+	check, cancel := context.WithTimeout(s.valid, s.plan.grace())
+	defer cancel()
+	s.hold.Check(check) // a loss ends s.valid, and what is not known changes nothing
+	if s.valid.Err() == nil {
+		s.job.Continued()
+	}
+}
+
+// lose ends the command because the hold has ended, or will soon.
+func (s *supervisor) lose() {
+	s.lost = context.Cause(s.valid)
+	left := s.hold.Left()
+	s.job.Signal(syscall.SIGTERM)
+	s.job.Signal(syscall.SIGCONT) // a stopped process cannot end
+	s.kill = time.After(s.plan.patience(left))
+	s.tell(true, "%v; ending the command", s.lost)
+}
+
+// tell prints a message without waiting for it: standard error may be a pipe that nobody reads, and the command must be ended in time
+// all the same.
+func (s *supervisor) tell(wanted bool, format string, args ...any) {
+	if wanted && !s.plan.Quiet {
+		s.telling.Go(func() { s.plan.Voice.Printf(format, args...) })
+	}
+}
+
+// end dismisses the guard and releases the lock.
+func (s *supervisor) end() {
+	if s.guard != nil {
+		s.guard.Leave()
+		s.guard.Kill()
+		defer s.guard.End()
+	}
+	switch err := s.hold.Unlock(); {
+	case errors.Is(err, holdfast.ErrLost):
+		if s.lost == nil {
+			s.tell(true, "%v", err)
+		}
+		s.lost = err
+	case err != nil:
+		s.tell(true, "%v", err)
+	}
+	for _, f := range s.keep {
+		f.Close()
+	}
+	told := make(chan struct{})
+	go func() {
+		s.telling.Wait()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(time.Second):
+	}
+}
+
+// code is what the program ends with: a lost lock is worth more than what the command says.
+func (s *supervisor) code() int {
+	switch {
+	case s.lost != nil:
+		return exit.Lost
+	case s.status.Signaled():
+		return exit.Signal(int(s.status.Signal()))
+	}
+	return s.status.ExitStatus()
+}
+
+// startCode is the code for a guard or a command that could not be started.
+func startCode(err error) int {
+	var start *job.StartError
+	switch {
+	case !errors.As(err, &start), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return exit.System
+	case errors.Is(err, os.ErrNotExist):
+		return exit.NotFound
+	}
+	return exit.CannotRun
+}

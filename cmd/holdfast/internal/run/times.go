@@ -1,0 +1,57 @@
+package run
+
+import (
+	"time"
+
+	"holdfast.dev"
+)
+
+// DefaultGrace is how long before the end of its hold a command is told to end, if nobody says and the TTL is long enough.
+const DefaultGrace = 5 * time.Second
+
+// How long before the end of its hold a command is killed, at most; and how long it has after a loss that nobody foresaw.
+const (
+	longestLead   = 500 * time.Millisecond
+	suddenlyGrace = time.Second
+)
+
+// ttl is the TTL to ask for. A grace is at most half of it, so a long one asks for more than the default.
+func (p *Plan) ttl() time.Duration {
+	if p.TTL > 0 {
+		return p.TTL
+	}
+	return max(holdfast.DefaultTTL, 2*p.Grace)
+}
+
+func (p *Plan) grace() time.Duration {
+	if p.Grace > 0 {
+		return p.Grace
+	}
+	grace := min(DefaultGrace, p.ttl()/2)
+	if p.MaxHold > 0 {
+		grace = min(grace, p.MaxHold/2)
+	}
+	return grace
+}
+
+// lead is how long before the end of the hold KILL is sent. The guard sends it half of that before the end.
+func (p *Plan) lead() time.Duration { return min(longestLead, p.grace()/2) }
+
+// patience is how long a command has between TERM and KILL, when so much of its hold is left.
+func (p *Plan) patience(left time.Duration) time.Duration {
+	if left <= 0 {
+		return min(p.grace(), suddenlyGrace)
+	}
+	return max(0, min(p.grace(), left-p.lead()))
+}
+
+func (p *Plan) options() []holdfast.Option {
+	opts := []holdfast.Option{holdfast.TTL(p.ttl()), holdfast.Grace(p.grace()), holdfast.Label(p.Label)}
+	if p.MaxHold > 0 {
+		opts = append(opts, holdfast.MaxHold(p.MaxHold))
+	}
+	if p.MinHold > 0 {
+		opts = append(opts, holdfast.MinHold(p.MinHold))
+	}
+	return opts
+}
