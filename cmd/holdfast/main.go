@@ -1,4 +1,4 @@
-// Holdfast runs commands one at a time, on one machine or on many, and shows who holds which lock.
+// Command holdfast runs commands one at a time, on one machine or on many, and shows who holds which lock.
 //
 //	holdfast run nightly-report -- ./report.sh
 //	holdfast ls

@@ -1,4 +1,0 @@
-package program
-
-import _ "github.com/spf13/cobra"
-import _ "holdfast.dev/filelock"
