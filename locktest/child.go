@@ -22,7 +22,7 @@ const childVariable = "HOLDFAST_LOCKTEST_CHILD"
 type task struct {
 	Test    string // the test that called Run
 	Address string
-	Do      string // hold, count
+	Do      string // hold, count; guard: nothing, until the input ends
 	Name    string // of the lock
 	TTL     time.Duration
 	File    string // count: the file whose number is raised under the lock
@@ -34,7 +34,13 @@ type task struct {
 	Ordered  bool          // hold: say ready, and lock when told so
 }
 
-// A word is what a child says: ready, waiting, granted, state, unlocked, counted, failed.
+// environment is that of a process which does the task.
+func (todo *task) environment() ([]string, error) {
+	variable, err := json.Marshal(todo)
+	return append(os.Environ(), childVariable+"="+string(variable)), err
+}
+
+// A word is what a child says: ready, waiting, granted, guarded, state, unlocked, counted, failed.
 type word struct {
 	Said   string
 	Token  uint64        `json:",omitempty"`
@@ -85,6 +91,9 @@ func say(w word) {
 }
 
 func (todo *task) run(h Harness, orders <-chan string) error {
+	if todo.Do == "guard" {
+		select {} // actAsChild exits
+	}
 	ctx := context.Background()
 	store, err := h.Open(ctx, todo.Address)
 	if err != nil {
@@ -112,6 +121,11 @@ func (todo *task) run(h Harness, orders <-chan string) error {
 				w.Reason = string(lost.Reason)
 			}
 			say(w)
+		case "guard":
+			if err := todo.startGuard(locks); err != nil {
+				return fmt.Errorf("starting a guard: %w", err)
+			}
+			say(word{Said: "guarded"})
 		case "unlock":
 			w := word{Said: "unlocked"}
 			if err := hold.Unlock(); err != nil {

@@ -30,6 +30,8 @@ var denied = topic{"denied", []casus{
 		"G: Inspect and List on a store that is no Inspector are ErrUnsupported"},
 	{"breaker", noBreaker, deniedBreak,
 		"G: Break on a store that is no Breaker is ErrUnsupported"},
+	{"files", noKeeper, deniedFiles,
+		"G: Files on a store that is no Keeper is ErrUnsupported"},
 }}
 
 func deniedTokens(t *trial) {
@@ -102,6 +104,13 @@ func deniedInspect(t *trial) {
 	}
 	if answers != 1 {
 		t.Errorf("List gave %d answers; it must answer ErrUnsupported once", answers)
+	}
+}
+
+func deniedFiles(t *trial) {
+	if copies, err := t.locks().Files(); !errors.Is(err, holdfast.ErrUnsupported) {
+		closeAll(copies)
+		t.Errorf("Files: %v; the answer must be ErrUnsupported", err)
 	}
 }
 

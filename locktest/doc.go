@@ -13,8 +13,8 @@
 //
 // Every case has a name and a rule, and prints the rule when it fails. Rules are named by a letter and a number:
 //
-//   - A1…A7, R1…R4, L1…L4, B1…B3: the comments of [driver.Store], [driver.Lease] and [driver.Breaker], word by word; without a
-//     number, what is said there of Acquire, Release and Break in general.
+//   - A1…A7, R1…R4, L1…L4, B1…B3, K1…K5: the comments of [driver.Store], [driver.Lease], [driver.Breaker] and [driver.Keeper],
+//     word by word; without a number, what is said there of Acquire, Release and Break in general.
 //   - "the life of an attempt", "the race of …": the package comment of driver.
 //   - G: [driver.Guarantees], [driver.Grant] and the other types of package driver.
 //   - T1…T6, time: T1 a hold is valid until asked + TTL − margin, and no longer. T2 the store names the clock. T3 renewal is
@@ -45,8 +45,9 @@
 //	cancelling   leaves nothing behind                       inspection   who holds, who waits
 //	order        first come first served                     breaking     gently, and at once
 //	waking       the right one, once                         closing      what is under way, what is held
-//	readers      together, fair, generations, TTLs           denied       what Guarantees denies
-//	validity     nothing that the store does not keep        leaks        goroutines, and what is left in the store
+//	readers      together, fair, generations, TTLs           files        what keeps the holds of a killed process
+//	validity     nothing that the store does not keep        denied       what Guarantees denies
+//	leaks        goroutines, and what is left in the store
 //
 // What [driver.Guarantees] denies is checked too: it must answer ErrUnsupported. The cases that then do not apply are named in
 // the log. They are not skipped tests: nothing here calls Skip.

@@ -4,6 +4,7 @@ package locktest_test
 const (
 	inMemory  = "holdfast.dev/memlock"
 	overWires = "holdfast.dev/locktest"
+	inFiles   = "holdfast.dev/filelock"
 )
 
 // faults are what drivers have got wrong, or could.
@@ -147,5 +148,19 @@ var faults = []fault{
 		line:  "defer conn.pending.Delete(what.ID)",
 		wrong: "defer func() { go func() { progress(<-wait.progress) }() }()",
 		fails: "cancelling/silence", rule: "G: Request.Waiting",
+	},
+	{
+		name: "copies that keep nothing", what: "Files returns a copy of a file that says nothing about the client's life",
+		in: inFiles, test: "TestConformance", file: "filelock/files.go",
+		line:  "duplicate(st.presence.alive)",
+		wrong: "duplicate(st.presence.claims.file)",
+		fails: "files/kill", rule: "K1, K2",
+	},
+	{
+		name: "copies that outlive Close", what: "a closed client still hands out its files",
+		in: inFiles, test: "TestConformance", file: "filelock/files.go",
+		line:  "return nil, errClosed",
+		wrong: "return nil, nil",
+		fails: "files/close", rule: "K3",
 	},
 }

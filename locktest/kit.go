@@ -16,6 +16,7 @@ type kit struct {
 	address    string
 	probe      driver.Store // a client that is only asked what the store can do
 	guarantees driver.Guarantees
+	keeper     bool // it is a driver.Keeper, on this system
 	attempts   *driver.Attempts
 	id         string // part of every lock name: a store may remember earlier runs
 
@@ -39,6 +40,7 @@ func newKit(t *testing.T, h Harness) *kit {
 	if k.guarantees, err = k.probe.Guarantees(ctx); err != nil {
 		t.Fatalf("locktest: Guarantees of a store at rest: %v", err)
 	}
+	k.keeper = hasFiles(t, k.probe)
 	k.setTTLs()
 	k.awaitReady(ctx, t)
 	return k

@@ -16,6 +16,7 @@ const (
 	reserve                      // Guarantees.Reserve
 	inspector                    // driver.Inspector
 	breaker                      // driver.Breaker
+	keeper                       // driver.Keeper, on this system
 	expires                      // a hold that nobody renews runs out
 	ownTTL                       // each hold has a TTL of its own: no session, and something runs out
 	lasting                      // nothing runs out: a hold ends with its process or connection
@@ -31,9 +32,10 @@ const (
 	noReserve
 	noInspector
 	noBreaker
+	noKeeper
 )
 
-const denials = noTokens | noShared | noPermits | noKeep | noReserve | noInspector | noBreaker
+const denials = noTokens | noShared | noPermits | noKeep | noReserve | noInspector | noBreaker | noKeeper
 
 // missing returns why a case with these needs does not apply, or "".
 func (k *kit) missing(n needs) string {
@@ -53,6 +55,7 @@ func (k *kit) missing(n needs) string {
 		{reserve, g.Reserve, "Guarantees denies Reserve"},
 		{inspector, inspects, "the store is no Inspector"},
 		{breaker, breaks, "the store is no Breaker"},
+		{keeper, k.keeper, "the store is no Keeper here"},
 		{expires, g.MaxTTL > 0 || g.Session > 0, "Guarantees says that nothing runs out (MaxTTL and Session are 0)"},
 		{ownTTL, g.MaxTTL > 0 && g.Session == 0, "Guarantees says that holds live as long as a session or a connection"},
 		{lasting, g.MaxTTL == 0 && g.Session == 0, "Guarantees says that holds run out (MaxTTL or Session is not 0)"},
@@ -66,6 +69,7 @@ func (k *kit) missing(n needs) string {
 		{noReserve, !g.Reserve, "Guarantees promises Reserve"},
 		{noInspector, !inspects, "the store is an Inspector"},
 		{noBreaker, !breaks, "the store is a Breaker"},
+		{noKeeper, !k.keeper, "the store is a Keeper"},
 	} {
 		if n&need.bit != 0 && !need.met {
 			return need.why

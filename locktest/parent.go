@@ -24,11 +24,11 @@ type child struct {
 	ended  chan struct{} // closed when it has ended
 }
 
-// child starts a process. It is killed at the end of the case, if it still runs.
-func (t *trial) child(todo task) *child {
+// child starts a process, which also gets those files, from descriptor 3 on. It is killed at the end of the case, if it still runs.
+func (t *trial) child(todo task, files ...*os.File) *child {
 	t.Helper()
 	todo.Test, todo.Address = t.test, t.address
-	variable, err := json.Marshal(todo)
+	environment, err := todo.environment()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func (t *trial) child(todo task) *child {
 	}
 	c := &child{t: t, words: make(chan word, 1024), ended: make(chan struct{})}
 	c.cmd = exec.Command(binary, childArguments(t.test)...)
-	c.cmd.Env = append(os.Environ(), childVariable+"="+string(variable))
+	c.cmd.Env, c.cmd.ExtraFiles = environment, files
 	c.cmd.Stderr = &c.stderr
 	standApart(c.cmd)
 	c.input, err = c.cmd.StdinPipe()

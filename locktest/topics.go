@@ -24,7 +24,7 @@ type casus struct {
 var beside = []topic{
 	loss, unknown, processes, renewal, expiry, validity, keeping, undo, // the longest first
 	exclusion, fencing, idempotence, cancelling, order, waking, readers, permits, reentry, rwmutex, semaphore, multi, election, names, failures, inspection, breaking,
-	closing, denied,
+	closing, files, denied,
 }
 
 // alone lists the topics whose cases look at the whole process, and so run one after the other when the others have ended.
