@@ -1,13 +1,13 @@
 // Package guard ends a command's processes when the program that should do so no longer can: it was killed, it is stopped, it hangs.
 //
 // The program starts a guard before the command: the same executable again, in a session of its own, so that neither a terminal nor
-// a signal to the program's group reaches it; with none of the program's environment, its output going nowhere; with the reading end
+// a signal to the program's group reaches it; with nothing of the program's environment but the names of runs, its output going nowhere; with the reading end
 // of a pipe as its input; and with copies of the files that keep the program's holds (driver.Keeper). It costs a process that
 // sleeps.
 //
 // # What the program says
 //
-//	begin ID    a command is about to be started, with HOLDFAST_RUN=ID in its environment
+//	begin ID    a command is about to be started, with ID in its HOLDFAST_RUN
 //	watch G     it runs, and its process group is G
 //	until T     the hold is good until T, on a clock that does not stand still while the machine is suspended; the last one counts
 //	leave       nothing of the command runs any more
@@ -27,6 +27,8 @@
 //   - The program is stopped between reading its clock and saying until: T is an instant, not a duration, so a late one does no harm.
 //   - The guard is killed: the program sees it, and starts another. The program is killed while there is none: the parent-death signal
 //     is left, and what the command started survives. Whoever kills both within a millisecond wins.
+//   - The command is a run itself, whose command has a group of its own, ended by a guard of its own. Who has killed a group waits
+//     for such inner guards too; they are known by HOLDFAST_RUN, which names all runs around a process, the outermost first.
 //   - The pipe is full because the guard is stopped for long: the program replaces it.
 //   - The group's number is used again: it cannot be while a process of the group exists, and leave follows its end at once.
 package guard
@@ -36,5 +38,5 @@ func Invoked(args []string) bool { return len(args) > 0 && args[0] == name }
 
 const name = "holdfast-guard"
 
-// RunVariable names the run that a process belongs to, in its environment.
+// RunVariable names the runs around a process in its environment, the outermost first, with slashes between them.
 const RunVariable = "HOLDFAST_RUN"

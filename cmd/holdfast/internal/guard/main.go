@@ -31,6 +31,9 @@ func Main() int {
 	case w.begun:
 		killRun(w.id)
 	}
+	if !w.left {
+		AwaitInner(w.id)
+	}
 	return 0
 }
 

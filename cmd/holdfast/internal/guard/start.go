@@ -20,8 +20,8 @@ type Guard struct {
 	pipe int // the writing end; -1 once it is closed
 }
 
-// Start starts a guard that keeps the given files open. They stay the caller's.
-func Start(keep []*os.File) (*Guard, error) {
+// Start starts a guard for the last of the given runs, which keeps the given files open. They stay the caller's.
+func Start(runs string, keep []*os.File) (*Guard, error) {
 	reads, writes, err := pipe()
 	if err != nil {
 		return nil, fmt.Errorf("a pipe to the guard process: %w", err)
@@ -35,7 +35,7 @@ func Start(keep []*os.File) (*Guard, error) {
 	defer nowhere.Close()
 	process, err := os.StartProcess(executable(), []string{name}, &os.ProcAttr{
 		Dir:   "/", // else it would keep a file system from being unmounted
-		Env:   []string{},
+		Env:   []string{RunVariable + "=" + runs},
 		Files: append([]*os.File{reads, nowhere, nowhere}, keep...),
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

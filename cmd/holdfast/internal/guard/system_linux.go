@@ -60,20 +60,50 @@ func (a alarm) wait(t driver.Instant) {
 	}
 }
 
-// killRun kills what has the run's name in its environment, until it finds nothing any more: a process that was just being made is
-// seen the second time.
+// killRun kills the command of a run whose group is not known, and what it has started, by their environment.
 func killRun(id ID) {
-	mark := []byte("\x00" + RunVariable + "=" + id.String() + "\x00")
+	again(func(pid int, runs []byte) bool {
+		if !bytes.HasSuffix(runs, []byte(id.String())) {
+			return false
+		}
+		syscall.Kill(pid, syscall.SIGKILL)
+		return true
+	})
+}
+
+// AwaitInner waits for the guards of runs inside a run whose command was killed.
+func AwaitInner(id ID) {
+	again(func(pid int, runs []byte) bool {
+		if !bytes.Contains(runs, []byte(id.String()+"/")) {
+			return false
+		}
+		comm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+		return err == nil && string(bytes.TrimSpace(comm)) == name
+	})
+}
+
+// again calls f with every process of a run and its HOLDFAST_RUN, over and over, until f has twice said no to all of them: a
+// process that was just being made is seen the second time.
+func again(f func(pid int, runs []byte) bool) {
 	for clean := 0; clean < 2; {
 		clean++
 		group.Each(func(pid, _ int, state byte) bool {
-			environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-			if err == nil && state != 'Z' && state != 'X' && bytes.Contains(append([]byte{0}, environment...), mark) {
-				syscall.Kill(pid, syscall.SIGKILL)
+			if runs := runsOf(pid); state != 'Z' && state != 'X' && len(runs) > 0 && f(pid, runs) {
 				clean = 0
 			}
 			return true
 		})
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// runsOf is the HOLDFAST_RUN of a process; nothing if it is none of ours, or somebody else's.
+func runsOf(pid int) []byte {
+	environment, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	for variable := range bytes.SplitSeq(environment, []byte{0}) {
+		if runs, ok := bytes.CutPrefix(variable, []byte(RunVariable+"=")); ok {
+			return runs
+		}
+	}
+	return nil
 }

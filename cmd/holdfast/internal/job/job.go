@@ -74,6 +74,7 @@ func Start(c Command, leave bool, signals chan<- os.Signal) (*Job, error) {
 		j.terminal.close()
 		return nil, err
 	}
+	signal.Ignore(syscall.SIGTTOU)
 	if j.eager && j.terminal.isOurs() {
 		// A command that was faster, and wanted the terminal in these microseconds, is stopped now: Stopped gives it then.
 		j.terminal.give(j.pid)

@@ -15,21 +15,6 @@ func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// withoutTTOU calls f on a thread that SIGTTOU does not reach. It is not ignored instead, because a process that is started
-// meanwhile would inherit that.
-func withoutTTOU(f func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var block, before unix.Sigset_t
-	const bits = 32 << (^uint(0) >> 63)
-	n := uint(unix.SIGTTOU - 1)
-	block.Val[n/bits] |= 1 << (n % bits)
-	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &before) == nil {
-		defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
-	}
-	f()
-}
-
 // stopNow stops this process before it returns: a signal to one's own thread is there when the system call is over. One to the
 // process could leave this thread running for a moment, on to what must only happen after being continued.
 func stopNow() {

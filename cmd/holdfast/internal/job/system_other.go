@@ -4,18 +4,11 @@ package job
 
 import (
 	"os"
-	"os/signal"
 	"syscall"
 )
 
 // processAttributes: there is no parent-death signal here. The guard process is alone with that.
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
-func withoutTTOU(f func()) {
-	signal.Ignore(syscall.SIGTTOU)
-	defer signal.Reset(syscall.SIGTTOU)
-	f()
-}
 
 func stopNow() { syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 

@@ -40,9 +40,10 @@ func (t *terminal) isOf(group int) bool {
 
 func (t *terminal) isOurs() bool { return t != nil && t.isOf(t.own) }
 
-// give puts a group into the foreground. We may be in the background ourselves, where that would stop us.
+// give puts a group into the foreground. We may be in the background ourselves, where that would stop us, and so could a message
+// for the terminal: from the start of the command on, which must not inherit it, SIGTTOU is ignored.
 func (t *terminal) give(group int) {
-	withoutTTOU(func() { unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group) })
+	unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group)
 }
 
 // isPipe reports whether one of our standard files is a pipe or a socket: then we are part of something bigger.

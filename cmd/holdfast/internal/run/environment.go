@@ -34,7 +34,7 @@ func (p *Plan) names() []string {
 }
 
 // environment is the command's: ours, and what it must know of its locks.
-func (p *Plan) environment(hold *holdfast.Hold, news *news, run guard.ID) []string {
+func (p *Plan) environment(hold *holdfast.Hold, news *news, runs string) []string {
 	parts := make(map[string]*holdfast.Hold)
 	for _, part := range hold.Parts() {
 		parts[part.Name()] = part
@@ -50,7 +50,7 @@ func (p *Plan) environment(hold *holdfast.Hold, news *news, run guard.ID) []stri
 		nameVariable:      strings.Join(p.names(), "\n"),
 		tokenVariable:     strings.Join(tokens, "\n"),
 		heldVariable:      encodeHeld(held),
-		guard.RunVariable: run.String(),
+		guard.RunVariable: runs,
 	}
 	environment := slices.DeleteFunc(os.Environ(), func(each string) bool {
 		key, _, _ := strings.Cut(each, "=")
@@ -61,6 +61,14 @@ func (p *Plan) environment(hold *holdfast.Hold, news *news, run guard.ID) []stri
 		environment = append(environment, key+"="+ours[key])
 	}
 	return environment
+}
+
+// runsWith names the runs around this one, and this one.
+func runsWith(id guard.ID) string {
+	if outer := os.Getenv(guard.RunVariable); outer != "" {
+		return outer + "/" + id.String()
+	}
+	return id.String()
 }
 
 // An outer is a hold of a run around this one.

@@ -35,6 +35,7 @@ type supervisor struct {
 	kill    <-chan time.Time // when to send KILL
 	linger  <-chan time.Time // when to say that something still runs
 	replace <-chan time.Time // when to start another guard
+	killed  bool             // it was sent
 	status  syscall.WaitStatus
 
 	passedINT   bool
@@ -48,6 +49,11 @@ func (s *supervisor) run(path string) int {
 	defer cancel()
 	s.valid = s.hold.Context(valid)
 	rand.Read(s.id[:])
+	if s.lost = context.Cause(s.valid); s.lost != nil { // the program was stopped since the grant
+		s.end()
+		s.plan.Voice.Printf("%v; the command was not started", s.lost)
+		return exit.Lost
+	}
 	if err := s.start(path); err != nil {
 		s.end()
 		s.plan.Voice.Printf("%v", err)
@@ -56,6 +62,9 @@ func (s *supervisor) run(path string) int {
 	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, path)
 	s.loop()
 	s.job.Close()
+	if s.killed {
+		guard.AwaitInner(s.id)
+	}
 	s.end()
 	return s.code()
 }
@@ -68,7 +77,7 @@ func (s *supervisor) start(path string) (err error) {
 	if err := s.post(); err != nil {
 		return err
 	}
-	command := job.Command{Path: path, Args: s.plan.Command, Env: s.plan.environment(s.hold, s.news, s.id)}
+	command := job.Command{Path: path, Args: s.plan.Command, Env: s.plan.environment(s.hold, s.news, runsWith(s.id))}
 	if s.job, err = job.Start(command, s.plan.Leave, s.signals.came); err != nil {
 		return err
 	}
@@ -78,7 +87,7 @@ func (s *supervisor) start(path string) (err error) {
 
 // post posts a guard, and tells it what there is to know.
 func (s *supervisor) post() (err error) {
-	if s.guard, err = guard.Start(s.keep); err != nil {
+	if s.guard, err = guard.Start(runsWith(s.id), s.keep); err != nil {
 		return err
 	}
 	s.guard.Begin(s.id)
@@ -119,6 +128,7 @@ func (s *supervisor) loop() {
 			lost = nil
 			s.lose()
 		case <-s.kill:
+			s.killed = true
 			s.job.Signal(syscall.SIGKILL)
 		case <-s.news.renewed:
 			if lost != nil && s.guard.Until(s.until()) != nil {
