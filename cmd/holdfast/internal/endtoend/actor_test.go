@@ -32,6 +32,8 @@ type actor struct {
 	survive  bool
 	beat     bool
 	read     bool
+	later    bool
+	deaf     bool
 	until    string
 	code     int
 }
@@ -46,6 +48,8 @@ func act(args []string) int {
 	flags.BoolVar(&a.survive, "survive", false, "write signals down, and do not die of them")
 	flags.BoolVar(&a.beat, "beat", false, "write each millisecond that it lives")
 	flags.BoolVar(&a.read, "read", false, "read lines from standard input and write them down; quit ends it")
+	flags.BoolVar(&a.later, "later", false, "begin to read when USR1 comes")
+	flags.BoolVar(&a.deaf, "deaf", false, "leave all signals as they were at the start")
 	flags.StringVar(&a.until, "until", "", "end when this file is there")
 	flags.IntVar(&a.code, "code", 0, "to end with")
 	if flags.Parse(args) != nil || flags.NArg() != 2 {
@@ -70,9 +74,11 @@ var heard = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, un
 
 func (a *actor) live() int {
 	signals := make(chan os.Signal, 1000)
-	if a.stubborn {
+	switch {
+	case a.deaf:
+	case a.stubborn:
 		signal.Ignore(append(heard, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGALRM)...)
-	} else {
+	default:
 		signal.Notify(signals, heard...)
 	}
 	a.record("start")
@@ -86,13 +92,16 @@ func (a *actor) live() int {
 		return a.code
 	}
 	lines := make(chan string)
-	if a.read {
+	if a.read && !a.later {
 		go a.readLines(lines)
 	}
 	tick := time.NewTicker(time.Millisecond)
 	for {
 		select {
 		case s := <-signals:
+			if a.later && s == unix.SIGUSR1 {
+				go a.readLines(lines)
+			}
 			a.hear(s.(unix.Signal))
 		case line := <-lines:
 			if a.record("line %s", line); line == "quit" {

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"holdfast.dev/cmd/holdfast/internal/guard"
 	"holdfast.dev/cmd/holdfast/internal/program"
 	"holdfast.dev/driver"
@@ -36,6 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(act(os.Args[1:]))
 	}
 	register()
+	heed()
 	flag.Parse()
 	if err := flag.Set("test.parallel", "12"); err != nil { // they mostly wait
 		fmt.Fprintln(os.Stderr, err)
@@ -52,6 +55,16 @@ func TestMain(m *testing.M) {
 
 // register gives programs the store with TTLs, and the test too, which looks into it.
 func register() { driver.Register(remote.Scheme, remote.Open) }
+
+// heed makes the tests mean the same in the background and under nohup: a signal that is ignored here would be ignored by all that is
+// started here, but one that is caught is not.
+func heed() {
+	for _, s := range []os.Signal{unix.SIGHUP, unix.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+}
 
 // ourBinary tells the processes that run the test binary, but for this one: guards have no environment to be found by.
 func ourBinary(p process) bool { return p.pid != os.Getpid() && p.exe() == ourExe }

@@ -72,7 +72,7 @@ func (w *world) terminal(env ...string) *terminal {
 		x.watch()
 	}()
 	w.t.Cleanup(func() {
-		if w.t.Failed() {
+		if x.isQuiet(); w.t.Failed() {
 			w.t.Logf("the screen:\n%s", x.screen())
 		}
 		bash.Process.Kill()
@@ -82,6 +82,17 @@ func (w *world) terminal(env ...string) *terminal {
 	})
 	x.prompt()
 	return x
+}
+
+// isQuiet checks that the shell has no jobs left: killing it ends some, and hides that.
+func (x *terminal) isQuiet() {
+	jobs := func(p process) bool { return p != x.shell && p.session() == x.shell.pid && p.alive() }
+	if x.t.Failed() {
+		return
+	}
+	if left := awaitNobody(jobs); len(left) > 0 {
+		x.t.Errorf("the shell has jobs left:\n%s", listing(left))
+	}
 }
 
 // openPTY makes a pseudo-terminal of 80 by 24 characters.

@@ -183,6 +183,9 @@ func (w *world) startCmd(cmd *exec.Cmd) *running {
 		cmd.Wait()
 	}()
 	w.t.Cleanup(func() {
+		if !w.t.Failed() && !r.hasEnded() {
+			w.t.Errorf("nobody waited for the end of %q", cmd.Args)
+		}
 		cmd.Process.Kill()
 		<-r.done
 	})
@@ -262,3 +265,29 @@ func (w *world) isFree(name string) {
 	w.t.Helper()
 	w.holdfast(0, "run", "-n", name, "--", "true")
 }
+
+// waiters is how many wait for a lock.
+func (w *world) waiters(c *holdfast.Client, name string) int {
+	w.t.Helper()
+	info, err := c.Inspect(w.t.Context(), name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(info.Waiters)
+}
+
+// awaitWaiters waits until so many wait.
+func (w *world) awaitWaiters(c *holdfast.Client, name string, n int) {
+	w.t.Helper()
+	until(w.t, "somebody waits for "+name, func() bool { return w.waiters(c, name) == n })
+}
+
+// hasWaiters checks that so many wait, now.
+func (w *world) hasWaiters(c *holdfast.Client, name string, n int) {
+	w.t.Helper()
+	if got := w.waiters(c, name); got != n {
+		w.t.Errorf("%d wait for %s, want %d", got, name, n)
+	}
+}
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
