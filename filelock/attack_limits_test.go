@@ -121,7 +121,7 @@ func TestNoDescriptors(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	p := spawn(t, task{Do: "starve", Dir: dir})
-	for _, step := range []string{"try", "lock", "open"} {
+	for _, step := range []string{"try", "lock", "open", "files"} {
 		text := p.hears("told", step).Error
 		t.Logf("%s: what a user sees: %s", step, text)
 		if !strings.Contains(text, "too many open files") {

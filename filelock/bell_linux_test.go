@@ -122,6 +122,7 @@ func TestFilesAreNotInherited(t *testing.T) {
 		"a lock's file to read": func() (*os.File, error) { return openIn(st.dir.locks, key, os.O_RDONLY, 0) },
 		"the record":            func() (*os.File, error) { return openNoFollow(record, os.O_RDWR, 0) },
 		"a pipe":                func() (*os.File, error) { return openPipe(st.dir.clientPath(st.id, aliveName), os.O_RDONLY) },
+		"a copy":                func() (*os.File, error) { return duplicate(st.presence.alive) },
 	} {
 		f, err := open()
 		if err != nil {

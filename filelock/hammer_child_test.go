@@ -132,11 +132,7 @@ type mark struct {
 
 // append locks and unlocks until it is told to end. Every hold leaves two marks in the log, however its process ends.
 func (todo *task) append(orders <-chan order) error {
-	address := storeURL(todo.Dir)
-	if todo.Poll {
-		address += "?wait=poll"
-	}
-	locks, err := holdfast.Open(context.Background(), address)
+	locks, err := holdfast.Open(context.Background(), todo.address())
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // These tests see the store as programs do: through its URL, with the core for exclusive locks and requests of package driver for
 // the rest. They are for Linux, where processes can be stopped, killed and looked at.
 
-// An order is what an actor is told to do: lock, unlock, cancel, state, bear, close.
+// An order is what an actor is told to do: lock, unlock, cancel, state, bear, guard, close.
 type order struct {
 	Do   string
 	ID   string // names what is locked, in all that is said about it
@@ -52,7 +52,11 @@ func storeURL(dir string) string { return "file://" + (&url.URL{Path: dir}).Esca
 
 // openStore opens a store without the core.
 func openStore(ctx context.Context, dir string) (driver.Store, error) {
-	u, err := driver.ParseURL(storeURL(dir))
+	return openAt(ctx, storeURL(dir))
+}
+
+func openAt(ctx context.Context, address string) (driver.Store, error) {
+	u, err := driver.ParseURL(address)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +81,8 @@ type actor struct {
 	cancels map[string]context.CancelFunc
 }
 
-func newActor(dir string, say func(word)) (*actor, error) {
-	store, err := openStore(context.Background(), dir)
+func newActor(address string, say func(word)) (*actor, error) {
+	store, err := openAt(context.Background(), address)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +115,10 @@ func (a *actor) obey(o order) {
 	case "state":
 		a.state(o.ID)
 	case "bear":
-		pid, err := bear()
+		pid, err := bear(nil)
+		a.say(word{Said: "born", ID: o.ID, Count: pid, Error: text(err)})
+	case "guard":
+		pid, err := a.guard()
 		a.say(word{Said: "born", ID: o.ID, Count: pid, Error: text(err)})
 	case "close":
 		go func() { a.say(word{Said: "closed", Error: text(a.locks.Close())}) }()

@@ -29,7 +29,15 @@ type task struct {
 	Records string // hammer: a file for what the process itself saw
 	Hasty   bool   // append: its waits are cut off at random
 	Kinds   bool   // append: readers and permits too
-	Poll    bool   // append: it polls
+	Poll    bool   // append, obey: it polls
+}
+
+// address is the URL of the store.
+func (todo *task) address() string {
+	if todo.Poll {
+		return storeURL(todo.Dir) + "?wait=poll"
+	}
+	return storeURL(todo.Dir)
 }
 
 // init, and not TestMain: a child needs nothing of package testing, and five hundred of them start soon.
@@ -72,7 +80,7 @@ func (todo *task) run() error {
 	case "starve":
 		return todo.starve(orders)
 	}
-	a, err := newActor(todo.Dir, sayAloud)
+	a, err := newActor(todo.address(), sayAloud)
 	if err != nil {
 		return err
 	}

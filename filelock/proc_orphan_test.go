@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bear starts a child that does nothing, and lives on when this process is killed: for a while, should nobody end it.
-func bear() (pid int, err error) {
+// bear starts a child that has those files, does nothing, and lives on when this process is killed: for a while, should nobody end it.
+func bear(files []*os.File) (pid int, err error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return 0, err
@@ -23,6 +23,7 @@ func bear() (pid int, err error) {
 	}
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(value))
+	cmd.ExtraFiles = files
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}

@@ -38,7 +38,7 @@ type party struct {
 func here(t testing.TB, dir string) *party {
 	t.Helper()
 	p := &party{t: t, words: make(chan word, 1024)}
-	a, err := newActor(dir, func(w word) { p.words <- w })
+	a, err := newActor(storeURL(dir), func(w word) { p.words <- w })
 	if err != nil {
 		t.Fatalf("opening the store: %v", err)
 	}

@@ -42,6 +42,8 @@ func (todo *task) starve(orders <-chan order) error {
 	sayAloud(word{Said: "told", ID: "lock", Error: text(err)})
 	_, err = holdfast.Open(context.Background(), storeURL(todo.Dir))
 	sayAloud(word{Said: "told", ID: "open", Error: text(err)})
+	_, err = locks.Files()
+	sayAloud(word{Said: "told", ID: "files", Error: text(err)})
 	sayAloud(word{Said: "told", ID: "unlock", Error: text(hold.Unlock())}) // after 5 s it goes on in the background
 	for _, f := range all {
 		f.Close()
