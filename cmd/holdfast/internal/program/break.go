@@ -57,7 +57,7 @@ when what it writes to checks the tokens.`,
 			return exit.Usagef("--token takes a number, not %s; holdfast inspect %s shows the tokens", say.Quote(echo(f.token)), shellWord(args[0]))
 		}
 		p.action = func() error {
-			return p.use(c.Flags().Changed("store"), f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
+			return p.use(c.Flags().Changed("store"), "holdfast break", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
 				return p.breakHold(ctx, locks, args[0], token, f)
 			})
 		}
@@ -85,7 +85,7 @@ func (p *program) breakHold(ctx context.Context, locks *holdfast.Client, name st
 	err = end(ctx, name, token, opts...)
 	switch {
 	case errors.Is(err, holdfast.ErrNotHeld):
-		p.voice.Printf("no hold of the %s %s has the token %d; %s", kind, name, token, instead(kind, name, token, seen, other))
+		p.voice.Printf("no hold of the %s %s has the token %d; %s", kind, say.Quote(name), token, instead(kind, name, token, seen, other))
 		return ended(exit.NotGot)
 	case err != nil:
 		return err

@@ -31,7 +31,7 @@ With --json inspect prints an object with name, lock and semaphore (null where i
 	}
 	f.define(c.Flags())
 	c.RunE = p.then(func(args []string) error {
-		return p.use(c.Flags().Changed("store"), f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
+		return p.use(c.Flags().Changed("store"), "holdfast inspect", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
 			return p.inspect(ctx, locks, args[0], f.json)
 		})
 	})

@@ -44,7 +44,7 @@ With --json ls prints an array of such objects.`,
 	f.define(c.Flags())
 	c.RunE = p.then(func(args []string) error {
 		prefix := append(args, "")[0]
-		return p.use(c.Flags().Changed("store"), f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
+		return p.use(c.Flags().Changed("store"), "holdfast ls", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
 			return p.list(ctx, locks, prefix, f.json)
 		})
 	})

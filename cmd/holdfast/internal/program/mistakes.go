@@ -40,7 +40,7 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
-	help := fmt.Sprintf("%q lists the flags", strings.TrimSpace("holdfast help "+strings.TrimPrefix(c.CommandPath(), "holdfast")))
+	help := fmt.Sprintf(`"holdfast help%s" lists the flags`, strings.TrimPrefix(c.CommandPath(), "holdfast"))
 	if c == c.Root() {
 		help = "flags of a command stand behind it, as in: holdfast run -n NAME -- COMMAND"
 	}
@@ -55,11 +55,10 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return exit.Usagef("%s needs a value; %s", flagTitle(missing.GetFlag()), help)
 	case errors.As(err, &invalid):
-		problem := "does not take"
 		if errors.Is(err, errTime) {
 			return exit.Usagef("%s %v; not %s", flagTitle(invalid.GetFlag()), errTime, say.Quote(echo(invalid.GetValue())))
 		}
-		return exit.Usagef("%s %s %s; %s", flagTitle(invalid.GetFlag()), problem, say.Quote(echo(invalid.GetValue())), help)
+		return exit.Usagef("%s does not take %s; %s", flagTitle(invalid.GetFlag()), say.Quote(echo(invalid.GetValue())), help)
 	}
 	return exit.Usagef("a flag is malformed; %s", help)
 }

@@ -44,8 +44,9 @@ func (p *program) root() *cobra.Command {
 			}
 			return unknownCommand(c, args[0])
 		},
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		SuggestionsMinimumDistance: 2,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
 	}
 	root.PersistentFlags().StringVar(&p.store, "store", "", storeUsage)
 	root.PersistentFlags().BoolVarP(&p.quiet, "quiet", "q", false, "print nothing but errors")

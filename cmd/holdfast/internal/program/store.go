@@ -94,8 +94,9 @@ func (p *program) warnOfPassword(given bool) {
 	}
 }
 
-// use opens the store for a command that looks at it or changes it and is done. What it does is bounded by timeout.
-func (p *program) use(given bool, timeout span, do func(context.Context, *holdfast.Client) error) error {
+// use opens the store for a command that looks at it or changes it and is done. What it does is bounded by timeout. as is
+// how others see it.
+func (p *program) use(given bool, as string, timeout span, do func(context.Context, *holdfast.Client) error) error {
 	if timeout.Duration <= 0 {
 		return exit.Usagef("--timeout is how long to wait for the store: give more than 0 seconds")
 	}
@@ -106,7 +107,7 @@ func (p *program) use(given bool, timeout span, do func(context.Context, *holdfa
 	p.warnOfPassword(given)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Duration)
 	defer cancel()
-	locks, err := holdfast.Open(ctx, url, holdfast.Label("holdfast"))
+	locks, err := holdfast.Open(ctx, url, holdfast.Label(as))
 	if err == nil {
 		err = do(ctx, locks)
 		locks.Close()

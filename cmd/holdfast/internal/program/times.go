@@ -11,7 +11,7 @@ import (
 // longest is more than anybody waits: beyond it durations overflow.
 const longest = 100 * 365 * 24 * time.Hour
 
-var errTime = errors.New("takes a time: seconds such as 10 or 0.5, or 500ms, 30s, 5m, 2h; not negative, and 100 years at most")
+var errTime = errors.New("takes a time: seconds such as 10 or 0.5, or 500ms, 30s, 5m, 2h")
 
 // A span is a flag's value: plain seconds, also with a fraction, or a duration of Go's.
 type span struct {

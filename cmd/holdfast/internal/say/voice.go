@@ -76,6 +76,13 @@ func (v *Voice) Status(text string, width int) {
 	v.status = true
 }
 
+// Forget leaves the status line where it is: it is on the screen no longer, or other things stand below it.
+func (v *Voice) Forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.status = false
+}
+
 // wipeRight wipes the rest of the line: every terminal but a dumb one knows it.
 const wipeRight = "\x1b[K"
 

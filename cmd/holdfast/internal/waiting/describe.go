@@ -1,0 +1,74 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/say"
+)
+
+// describe says in one line how the wait stands. What matters most comes first: the line may be cut off.
+func (w *wait) describe(now time.Time) string {
+	passed := now.Sub(w.seen) // since that was true
+	text := fmt.Sprintf("waiting for %s for %s", say.Quote(w.key.name), say.Duration(now.Sub(w.since)))
+	var parts []string
+	if left := w.Guard - passed; left > 0 {
+		parts = append(parts, fmt.Sprintf("the store restarted and grants nothing for another %s", say.Duration(left)))
+	}
+	if len(w.Holders) > 0 {
+		parts = append(parts, describeHolders(w.Holders, passed, now))
+	}
+	switch {
+	case w.Place == 1:
+		parts = append(parts, "next in the queue")
+	case w.Place > 1:
+		parts = append(parts, fmt.Sprintf("place %d in the queue", w.Place))
+	}
+	if len(parts) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(parts, "; ")
+}
+
+// describeHolders tells about the first holder, and counts the others.
+func describeHolders(holders []holdfast.Holder, passed time.Duration, now time.Time) string {
+	first := holders[0]
+	more := ""
+	if n := len(holders) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	if first.Kept {
+		return fmt.Sprintf("nobody holds it, but it is kept by a minimum hold for another %s", say.Duration(first.Left-passed)) + more
+	}
+	label := say.Name(first.Label)
+	if first.Label == "" {
+		label = "someone without a label"
+	}
+	held := first.Held + passed
+	text := fmt.Sprintf("held by %s for %s (since %s)", label, say.Duration(held), clock(now.Add(-held), held))
+	if first.Broken {
+		text += ", told to end"
+	}
+	return text + more
+}
+
+// clock is a time as people read it, with its date if it was not within the last day.
+func clock(t time.Time, ago time.Duration) string {
+	if ago >= 24*time.Hour {
+		return t.Format("Jan 2 15:04")
+	}
+	return t.Format("15:04:05")
+}
+
+// kindOf is an error as it is compared with the last one: ports and times in it differ though the problem is the same.
+func kindOf(err error) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, err.Error())
+}
