@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -103,8 +104,30 @@ func (p *program) plan(c *cobra.Command, f *runFlags, args []string) (*run.Plan,
 		MaxHold: f.maxHold.Duration, MinHold: f.minHold.Duration,
 		Quiet: p.quiet, Verbose: f.verbose, Voice: p.voice,
 	}
+	if !c.Flags().Changed("label") {
+		plan.Label = labelOf(command[0])
+	}
 	plan.TTL, plan.Grace, err = f.times()
 	return plan, err
+}
+
+// labelOf is how others see a run that was given no label: the name of its command, if that can be one.
+func labelOf(command string) string {
+	name := filepath.Base(command)
+	if checkLabel(name) != nil {
+		return ""
+	}
+	return name
+}
+
+func checkLabel(text string) error {
+	switch {
+	case len(text) > 200 || !utf8.ValidString(text):
+		return exit.Usagef("--label takes at most 200 bytes of UTF-8")
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return exit.Usagef("--label %s contains a control character; leave it out", say.Quote(text))
+	}
+	return nil
 }
 
 // split tells names from command.
@@ -160,12 +183,8 @@ func (f *runFlags) check(flags *pflag.FlagSet) error {
 		return exit.Usagef("-E takes an exit code from 0 to 255, not %d", f.conflict)
 	case flags.Changed("limit") && f.limit < 1:
 		return exit.Usagef("--limit takes how many may run at a time, 1 or more, not %d", f.limit)
-	case len(f.label) > 200 || !utf8.ValidString(f.label):
-		return exit.Usagef("--label takes at most 200 bytes of UTF-8")
-	case strings.ContainsFunc(f.label, unicode.IsControl):
-		return exit.Usagef("--label %s contains a control character; leave it out", say.Quote(f.label))
 	}
-	return nil
+	return checkLabel(f.label)
 }
 
 // times checks the durations, and fills in those that follow from the others: a grace of 5 s, or less where the lock itself is short;
