@@ -35,7 +35,9 @@
 //   - A process that is stopped in the few microseconds in which it works on a lock's file delays that one lock: the others wait, for
 //     as long as their contexts allow. If it is the record's file, which every lock asks for new tokens now and then, it delays those
 //     that need some, and those who open the directory.
-//   - A child process does not keep its parent's locks: they end with the parent.
+//   - A child process does not keep its parent's locks: they end with the parent, while the child may still be at work. A program
+//     whose work is done by children gives the files of its client ([Store.Files]) to one of them that ends the others should the
+//     program be killed: the locks are then free when that one has ended. (Not on Windows.)
 //
 // # What is refused
 //

@@ -18,7 +18,7 @@ const (
 )
 
 // A presence is how the others see that a client is there, and how they wake it. Only its owner ever opens alive for writing, or
-// has its flock; the kernel ends that with the process, kill −9 included.
+// has its flock; the kernel ends that with the process, kill −9 included, unless the owner has given copies of it away (Files).
 //
 // A client's id is a random number, never used again, and the inode of its file alive: so nobody takes a file for it that somebody
 // has put in its place. While a client lives it has alive open, so no other file can get that inode.

@@ -89,6 +89,18 @@ package filelock
 //   - Guard and record. Who has a guard may wait for the record; who has the record never waits for a guard that a living client
 //     could have.
 //
+// # Copies of alive
+//
+// Files hands out copies of a client's open file alive, which may be given to other processes. A pipe has no end, and a file keeps its
+// flock, until the last copy is closed: so to the others a client that was killed looks like one that is stopped. It is watched and
+// probed as before, swept by nobody, and counts as living when the directory is opened. Nobody hears its bell; one without a reader is
+// no error for whoever rings it. When it waits, its turn comes, and the lock is its own: those behind it watch it in any case. Its ghost,
+// after a Break with Now, stays in the file until it is dead. When the last copy is closed it is dead, as after any kill.
+//
+// A client that closes has taken its entries out before it closes alive, and removes its directory then. Copies of that file, which
+// has no name any more, mean nothing to anybody. If it could not take all its entries out, its directory stays, and so do they, until
+// the copies are closed; then the next one that waits, or opens the directory, takes them out.
+//
 // # Tokens
 //
 // One sequence for the whole directory. A lock takes 64 at a time from the record and keeps them in its file, so a lock's file that
