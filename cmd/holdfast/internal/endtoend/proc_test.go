@@ -186,3 +186,28 @@ func bootTime() time.Duration {
 	}
 	return time.Duration(ts.Nano())
 }
+
+// files are where its open files lead to.
+func (p process) files() []string {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid))
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err == nil {
+			found = append(found, p.file(n))
+		}
+	}
+	return found
+}
+
+// file is where one of its open files leads to.
+func (p process) file(n int) string {
+	target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.pid, n))
+	if err != nil {
+		return ""
+	}
+	return target
+}

@@ -1,0 +1,148 @@
+//go:build linux
+
+package endtoend_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// killed is how many milliseconds after its start a program is killed at the latest, where the moment is random: longer than it
+// takes until the command runs.
+const killed = 60
+
+// The rule of all tests here: whatever happens to the program, no process of its command's group lives when another run of the same
+// name begins. The actors beat each millisecond, so their journal shows for how long they lived.
+
+// kill −9 at any moment, also before the command has begun: the group is dead before another run begins, also those of it that
+// ignore every signal.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, w *world) {
+		random := newRandom(t)
+		n, began := *rounds, 0
+		if w.server != nil {
+			n /= 5 // each waits for the end of a TTL
+		}
+		for i := range n {
+			run := fmt.Sprint("run", i)
+			victim := w.start("holdfast", "run", "-q", "--ttl", "1s", "x", "--",
+				"actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
+			if random.IntN(2) == 0 {
+				w.await(run, "start", 1+random.IntN(3))
+				pause(random, 5)
+			} else {
+				pause(random, killed)
+			}
+			next := w.start("holdfast", "run", "-q", "x", "--", "actor", "-leave", w.journal, run+"-next")
+			pause(random, 5)
+			victim.kill(unix.SIGKILL)
+			victim.ends(128 + int(unix.SIGKILL))
+			next.ends(0)
+			began += min(w.saw(run, "start"), 1)
+		}
+		w.apart()
+		t.Logf("the command had begun in %d rounds of %d", began, n)
+		if began == 0 {
+			t.Error("the command never began: nothing was tried")
+		}
+	})
+}
+
+// Two that wait and one that holds, all killed but one at the same time: the last one begins when the group is dead.
+func TestKillAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := w.client()
+	for i := range max(*rounds/10, 1) {
+		run := fmt.Sprint("run", i)
+		holder := w.start("holdfast", "run", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
+		w.cast(run, 3)
+		all := []*running{holder}
+		for j := range 3 {
+			all = append(all, w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, fmt.Sprint(run, "-", j)))
+			w.awaitWaiters(client, "x", j+1)
+		}
+		for _, r := range all[:3] {
+			r.kill(unix.SIGKILL)
+		}
+		for _, r := range all[:3] {
+			r.ends(128 + int(unix.SIGKILL))
+		}
+		all[3].ends(0)
+		if got := w.saw(run+"-0", "start") + w.saw(run+"-1", "start"); got > 0 {
+			t.Error("the command of a run that was killed while it waited began")
+		}
+	}
+	w.apart()
+}
+
+// A program that is stopped for longer than its TTL: the group is dead before another run begins, and when the program goes on it
+// says that the lock is lost.
+func TestSuspendedProgram(t *testing.T) {
+	t.Parallel()
+	w := newServedWorld(t)
+	for i := range 2 {
+		run := fmt.Sprint("run", i)
+		victim := w.start("holdfast", "run", "--ttl", "1s", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
+		cast := w.cast(run, 3)
+		victim.kill(unix.SIGSTOP)
+		stopped(t, victim.process())
+		next := w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, run+"-next")
+		next.ends(0)
+		for _, p := range cast {
+			if p.alive() {
+				t.Errorf("%v lives after another run", p)
+			}
+		}
+		victim.kill(unix.SIGCONT)
+		victim.ends(75)
+		if !victim.hasEnded() || w.saw(run+"-next", "start") != 1 {
+			t.Error("the other run did not begin once")
+		}
+	}
+	w.apart()
+}
+
+// ^Z for longer than the TTL is the same: fg then tells of the loss.
+func TestStoppedForTooLong(t *testing.T) {
+	t.Parallel()
+	w := newServedWorld(t)
+	x := w.terminal()
+	x.enter("holdfast run --ttl 1s x -- actor -beat $J a\n")
+	program, command := w.programOf("a")
+	x.hasForeground(command.pid)
+	x.enter(controlZ)
+	x.expect("Stopped")
+	x.prompt()
+	stopped(t, program)
+	w.holdfast(0, "run", "x", "--", "actor", "-leave", w.journal, "next")
+	if command.alive() {
+		t.Error("the command lives after another run")
+	}
+	x.enter("fg\n")
+	x.prompts(75)
+	w.apart()
+}
+
+// A store without TTLs lets a stopped program have the lock for as long as it takes.
+func TestStoppedForLongOnADirectory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start("holdfast", "run", "--ttl", "0.5s", "x", "--", "actor", "-beat", "-until", w.path("end"), w.journal, "a")
+	w.cast("a", 1)
+	r.kill(unix.SIGSTOP)
+	stopped(t, r.process())
+	begin := bootTime()
+	until(t, "it has beaten for longer than the TTL", func() bool {
+		all := w.entries()
+		return all[len(all)-1].at > begin+time.Second
+	})
+	w.holdfast(1, "run", "-n", "x", "--", "true")
+	w.write("end", "")
+	r.kill(unix.SIGCONT)
+	r.ends(0)
+}
