@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 )
 
@@ -55,7 +54,6 @@ var (
 	errBlank   = errors.New("it is empty")
 	errDamaged = errors.New("its content is damaged, or not ours")
 	errUnsure  = errors.New("it may have been written, or not")
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
 // read returns the text, or errBlank, or an error that is errDamaged. With fallback, a text that does not match its check sum is
@@ -133,7 +131,7 @@ func (b *box) text(page []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if crc32.Checksum(text, castagnoli) != sum {
+	if checksum(text) != sum {
 		return nil, fmt.Errorf("%w: a check sum is wrong", errDamaged)
 	}
 	return text, nil
@@ -213,8 +211,8 @@ func (b *box) encodeHeader(text []byte) []byte {
 	binary.BigEndian.PutUint32(h[32:], uint32(b.off))
 	binary.BigEndian.PutUint32(h[36:], uint32(len(text)))
 	binary.BigEndian.PutUint32(h[40:], uint32(b.size))
-	binary.BigEndian.PutUint32(h[44:], crc32.Checksum(text, castagnoli))
-	binary.BigEndian.PutUint32(h[48:], crc32.Checksum(h[:48], castagnoli))
+	binary.BigEndian.PutUint32(h[44:], checksum(text))
+	binary.BigEndian.PutUint32(h[48:], checksum(h[:48]))
 	h[headerLen-1] = '\n'
 	return h
 }
@@ -228,7 +226,7 @@ func (b *box) decodeHeader(h []byte, slot int) (box, bool) {
 	found.off = int64(binary.BigEndian.Uint32(h[32:]))
 	length := int64(binary.BigEndian.Uint32(h[36:]))
 	found.size = int64(binary.BigEndian.Uint32(h[40:]))
-	ok := string(h[:16]) == b.magic && binary.BigEndian.Uint32(h[48:]) == crc32.Checksum(h[:48], castagnoli) &&
+	ok := string(h[:16]) == b.magic && binary.BigEndian.Uint32(h[48:]) == checksum(h[:48]) &&
 		found.seq > 0 && found.size >= firstRegion && found.size <= maxText && length <= found.size &&
 		(found.off == regionBase || found.off == regionBase+found.size)
 	return found, ok
