@@ -21,8 +21,9 @@
 //
 // # Races
 //
-//   - The program is killed between the start of the command and watch. The command has KILL as its parent-death signal; what it may
-//     have started in those microseconds is found by HOLDFAST_RUN.
+//   - The program is killed, or stopped for too long, between the start of the command and watch. The group is then found by
+//     HOLDFAST_RUN: the command's, or, as the command itself dies with the program (parent-death signal), that of what it has started
+//     in those microseconds. A process that is just being replaced by another program shows no environment: it is looked at again.
 //   - The guard was stopped, and goes on after T: it reads what the program said meanwhile before it looks at the clock.
 //   - The program is stopped between reading its clock and saying until: T is an instant, not a duration, so a late one does no harm.
 //   - The guard is killed: the program sees it, and starts another. The program is killed while there is none: the parent-death signal

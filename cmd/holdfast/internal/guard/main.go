@@ -24,31 +24,36 @@ func Main() int {
 		return 1
 	}
 	w.watch()
-	switch {
-	case w.left:
-	case w.group != 0:
-		group.Await(w.group, func() { group.Signal(w.group, syscall.SIGKILL) })
-	case w.begun:
-		killRun(w.id)
-	}
 	if !w.left {
-		AwaitInner(w.id)
+		w.kill()
 	}
 	return 0
+}
+
+// kill returns when nothing of the command runs any more.
+func (w *watcher) kill() {
+	if w.group == 0 && w.begun {
+		w.group = findGroup(w.id, w.session)
+	}
+	if w.group != 0 {
+		group.Await(w.group, func() { group.Signal(w.group, syscall.SIGKILL) })
+	}
+	AwaitInner(w.id)
 }
 
 const input = 0
 
 // A watcher is what the guard knows.
 type watcher struct {
-	alarm alarm
-	until driver.Instant
-	id    ID
-	begun bool
-	left  bool
-	group int
-	ended bool // the pipe
-	rest  []byte
+	alarm   alarm
+	until   driver.Instant
+	id      ID
+	begun   bool
+	session int // the program's
+	left    bool
+	group   int
+	ended   bool // the pipe
+	rest    []byte
 }
 
 // watch returns when it is time to act.
@@ -88,7 +93,7 @@ func (w *watcher) read() {
 func (w *watcher) take(m message) {
 	switch m.kind {
 	case begin:
-		w.id, w.begun = m.id, true
+		w.id, w.session, w.begun = m.id, int(m.value), true
 	case watch:
 		w.group = int(m.value)
 	case until:

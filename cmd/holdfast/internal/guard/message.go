@@ -24,28 +24,18 @@ func (id ID) String() string { return hex.EncodeToString(id[:]) }
 type message struct {
 	kind  kind
 	id    ID    // begin
-	value int64 // watch, until
+	value int64 // begin: the program's session; watch, until: what they say
 }
 
-const messageSize = 1 + len(ID{})
+const messageSize = 1 + len(ID{}) + 8
 
 func (m message) encode() []byte {
-	b := make([]byte, messageSize)
-	b[0] = byte(m.kind)
-	if m.kind == begin {
-		copy(b[1:], m.id[:])
-	} else {
-		binary.LittleEndian.PutUint64(b[1:], uint64(m.value))
-	}
-	return b
+	b := append([]byte{byte(m.kind)}, m.id[:]...)
+	return binary.LittleEndian.AppendUint64(b, uint64(m.value))
 }
 
 func decode(b []byte) message {
-	m := message{kind: kind(b[0])}
-	if m.kind == begin {
-		copy(m.id[:], b[1:])
-	} else {
-		m.value = int64(binary.LittleEndian.Uint64(b[1:]))
-	}
+	m := message{kind: kind(b[0]), value: int64(binary.LittleEndian.Uint64(b[1+len(ID{}):]))}
+	copy(m.id[:], b[1:])
 	return m
 }

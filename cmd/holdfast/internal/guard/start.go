@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast.dev/driver"
 )
 
@@ -75,8 +77,11 @@ func (g *Guard) Ended() <-chan struct{} { return g.ended }
 // Pid is the guard's process.
 func (g *Guard) Pid() int { return g.process.Pid }
 
-// Begin says that a command is about to be started under that name.
-func (g *Guard) Begin(id ID) error { return g.say(message{kind: begin, id: id}) }
+// Begin says that a command is about to be started under that name, in our session.
+func (g *Guard) Begin(id ID) error {
+	session, _ := unix.Getsid(0)
+	return g.say(message{kind: begin, id: id, value: int64(session)})
+}
 
 // Watch says which group the command's processes are in.
 func (g *Guard) Watch(group int) error { return g.say(message{kind: watch, value: int64(group)}) }

@@ -39,9 +39,11 @@ import (
 
 // A Command is what to start.
 type Command struct {
-	Path string   // of the executable
-	Args []string // its name first
-	Env  []string
+	Path    string   // of the executable
+	Args    []string // its name first
+	Env     []string
+	Started func(group int) // called at once
+	Leave   bool            // the job is over when the command is, whatever it leaves in the background
 }
 
 // A Change is something that happened to the command: it stopped, or it ended.
@@ -59,17 +61,19 @@ type Job struct {
 	signals  chan<- os.Signal
 }
 
-// Start starts the command. leave: the job is over when the command is, whatever it leaves in the background. signals gets SIGTSTP
-// from now on, unless it was ignored at the start: a ^Z that comes to us, and is to be passed on.
-func Start(c Command, leave bool, signals chan<- os.Signal) (*Job, error) {
+// Start starts the command. signals gets SIGTSTP from now on, unless it was ignored at the start: a ^Z that comes to us, and is to be
+// passed on.
+func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	j := &Job{changes: make(chan Change, 16), terminal: openTerminal(), signals: signals}
-	if signal.Ignored(syscall.SIGTSTP) {
+	ignored := ignoredSignals()
+	if ignored(syscall.SIGTSTP) {
 		j.signals = nil
 	}
 	j.heedStops()
-	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1)
+	// With TTIN ignored, as in $(…), a command that wants the terminal is not stopped, but refused: it must have it before it asks.
+	j.eager = j.terminal != nil && (!isPipe(0) && !isPipe(1) || ignored(syscall.SIGTTIN))
 	started := make(chan error)
-	go j.live(c, leave, started)
+	go j.live(c, started)
 	if err := <-started; err != nil {
 		j.terminal.close()
 		return nil, err
@@ -83,7 +87,7 @@ func Start(c Command, leave bool, signals chan<- os.Signal) (*Job, error) {
 }
 
 // live is the life of the command, on a thread of its own.
-func (j *Job) live(c Command, leave bool, started chan<- error) {
+func (j *Job) live(c Command, started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
 	defer close(j.changes)
 	// Not os.StartProcess: it would change the mode of the standard files, which are others' too.
@@ -92,6 +96,7 @@ func (j *Job) live(c Command, leave bool, started chan<- error) {
 		started <- &StartError{c.Path, err}
 		return
 	}
+	c.Started(pid)
 	j.pid = pid
 	started <- nil
 	for {
@@ -108,7 +113,7 @@ func (j *Job) live(c Command, leave bool, started chan<- error) {
 			break
 		}
 	}
-	if !leave {
+	if !c.Leave {
 		group.Await(pid, nil)
 	}
 }

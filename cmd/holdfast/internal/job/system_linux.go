@@ -35,3 +35,16 @@ func parentOf(pid int) (int, bool) {
 	parent, err := strconv.Atoi(string(fields[1]))
 	return parent, err == nil
 }
+
+// ignoredSignals tells what is ignored now. For the stop signals of terminals that is what was at the start, because Go's runtime
+// leaves them alone; its own signal.Ignored does not know.
+func ignoredSignals() func(syscall.Signal) bool {
+	var mask uint64
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range bytes.Lines(status) {
+		if digits, found := bytes.CutPrefix(line, []byte("SigIgn:")); found {
+			mask, _ = strconv.ParseUint(string(bytes.TrimSpace(digits)), 16, 64)
+		}
+	}
+	return func(s syscall.Signal) bool { return mask&(1<<(s-1)) != 0 }
+}

@@ -4,6 +4,7 @@ package job
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 )
 
@@ -14,3 +15,8 @@ func stopNow() { syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 
 // parentOf: not known here. A script around us then counts as what continues us.
 func parentOf(int) (int, bool) { return 0, false }
+
+// ignoredSignals: what was ignored at the start is not known here, but for HUP and INT.
+func ignoredSignals() func(syscall.Signal) bool {
+	return func(s syscall.Signal) bool { return signal.Ignored(s) }
+}

@@ -27,6 +27,9 @@ func lookPath(command string) (string, error) {
 
 // isForbidden reports whether there is such a file, which cannot be executed.
 func isForbidden(command string) bool {
+	if command == "" {
+		return false
+	}
 	candidates := []string{command}
 	if !strings.Contains(command, "/") {
 		candidates = nil

@@ -84,10 +84,11 @@ func (s *signals) untilEnded(limit time.Duration) (ctx context.Context, end func
 	}
 }
 
-// dieOf ends this program by a signal, as it would have ended without the command having the terminal.
+// dieOf does what the terminal would have done if the command had not had it: the signal goes to our whole group, and ends us. A script
+// around us ends only if it got ^C itself, and saw us end by it.
 func dieOf(s syscall.Signal) {
 	signal.Reset(s)
-	syscall.Kill(os.Getpid(), s)
+	syscall.Kill(0, s)
 	time.Sleep(time.Second) // it is on its way; otherwise the code says it
 }
 

@@ -77,12 +77,14 @@ func (s *supervisor) start(path string) (err error) {
 	if err := s.post(); err != nil {
 		return err
 	}
-	command := job.Command{Path: path, Args: s.plan.Command, Env: s.plan.environment(s.hold, s.news, runsWith(s.id))}
-	if s.job, err = job.Start(command, s.plan.Leave, s.signals.came); err != nil {
-		return err
-	}
-	s.guard.Watch(s.job.Group())
-	return nil
+	s.job, err = job.Start(job.Command{
+		Path:    path,
+		Args:    s.plan.Command,
+		Env:     s.plan.environment(s.hold, s.news, runsWith(s.id)),
+		Started: func(group int) { s.guard.Watch(group) },
+		Leave:   s.plan.Leave,
+	}, s.signals.came)
+	return err
 }
 
 // post posts a guard, and tells it what there is to know.
@@ -98,15 +100,15 @@ func (s *supervisor) post() (err error) {
 	return nil
 }
 
-// until is when the guard must act: a little before the hold could be somebody else's. The clock is read first, so that the answer
-// is early rather than late.
+// until is when the guard must act: as long before the hold could be somebody else's as this program would. The clock is read first,
+// so that the answer is early rather than late.
 func (s *supervisor) until() driver.Instant {
 	now := guard.Now()
 	left := s.hold.Left()
 	if left == holdfast.Forever {
 		return driver.Never
 	}
-	return now.Add(left - s.plan.lead()/2)
+	return now.Add(left - s.plan.lead())
 }
 
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.

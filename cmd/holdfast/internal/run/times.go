@@ -34,7 +34,7 @@ func (p *Plan) grace() time.Duration {
 	return grace
 }
 
-// lead is how long before the end of the hold KILL is sent. The guard sends it half of that before the end.
+// lead is how long before the end of the hold KILL is sent, by us or by the guard: on a busy machine it takes a while.
 func (p *Plan) lead() time.Duration { return min(longestLead, p.grace()/2) }
 
 // patience is how long a command has between TERM and KILL, when so much of its hold is left.
