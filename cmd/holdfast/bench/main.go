@@ -54,6 +54,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		o.program = filepath.Join(dir, "holdfast")
 		build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "holdfast.dev/cmd/holdfast")
 		build.Stderr = os.Stderr
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the README builds it
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("go build (run it inside the repository): %w", err)
 		}
