@@ -67,9 +67,6 @@ func (p process) session() int  { return p.number(6) }
 // foreground is the group that has the process's terminal.
 func (p process) foreground() int { return p.number(8) }
 
-// started tells it from a later process of the same number.
-func (p process) started() string { return p.stat(22) }
-
 // alive reports whether it can still do something.
 func (p process) alive() bool {
 	s := p.state()

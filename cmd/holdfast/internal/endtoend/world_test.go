@@ -97,9 +97,14 @@ func (w *world) ours(p process) bool { return p.hasEnv(w.mark) }
 
 // clear checks that nobody is left, and makes it so.
 func (w *world) clear() {
+	if left := processes(w.ours); w.t.Failed() && len(left) > 0 {
+		w.t.Logf("processes when it failed:\n%s", listing(left))
+	}
 	if w.t.Failed() {
-		w.t.Logf("processes when it failed:\n%s", listing(processes(w.ours)))
-	} else if left := awaitNobody(w.ours); len(left) > 0 {
+		killAll(w.ours)
+		return
+	}
+	if left := awaitNobody(w.ours); len(left) > 0 {
 		w.t.Errorf("processes are left:\n%s", listing(left))
 	}
 	killAll(w.ours)
