@@ -70,34 +70,38 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 		j.signals = nil
 	}
 	j.heedStops()
-	// With TTIN ignored, as in $(…), a command that wants the terminal is not stopped, but refused: it must have it before it asks.
-	j.eager = j.terminal != nil && (!isPipe(0) && !isPipe(1) || ignored(syscall.SIGTTIN))
+	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1)
+	attributes := processAttributes()
+	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
+		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
+		j.eager, attributes.Foreground, attributes.Ctty = true, true, int(j.terminal.file.Fd())
+	}
 	started := make(chan error)
-	go j.live(c, started)
+	go j.live(c, attributes, started)
 	if err := <-started; err != nil {
 		j.terminal.close()
 		return nil, err
-	}
-	signal.Ignore(syscall.SIGTTOU)
-	if j.eager && j.terminal.isOurs() {
-		// A command that was faster, and wanted the terminal in these microseconds, is stopped now: Stopped gives it then.
-		j.terminal.give(j.pid)
 	}
 	return j, nil
 }
 
 // live is the life of the command, on a thread of its own.
-func (j *Job) live(c Command, started chan<- error) {
+func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
 	defer close(j.changes)
 	// Not os.StartProcess: it would change the mode of the standard files, which are others' too.
-	pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: processAttributes()})
+	pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: attributes})
 	if err != nil {
 		started <- &StartError{c.Path, err}
 		return
 	}
 	c.Started(pid)
 	j.pid = pid
+	if j.eager && j.terminal.isOurs() {
+		// A command that was faster, and wanted the terminal in these microseconds, is stopped now: Stopped gives it then.
+		j.terminal.give(pid)
+	}
+	signal.Ignore(syscall.SIGTTOU) // see give
 	started <- nil
 	for {
 		var status syscall.WaitStatus
