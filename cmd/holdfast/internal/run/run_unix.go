@@ -63,28 +63,25 @@ func (p *Plan) refused(err error) int {
 }
 
 // get opens the store and waits for the lock. Both have the same time.
-func (p *Plan) get(signals *signals, news *news) (_ *holdfast.Client, _ *holdfast.Hold, err error) {
+func (p *Plan) get(signals *signals, news *news) (*holdfast.Client, *holdfast.Hold, error) {
 	defer news.display.Done()
 	ctx, end := signals.untilEnded(p.bound())
-	defer func() {
-		if by := end(); by != nil && err != nil {
-			err = by
-		}
-	}()
 	client, err := p.open(ctx, news)
-	if err != nil {
-		return nil, nil, err
+	var hold *holdfast.Hold
+	if err == nil {
+		hold, err = p.lock(ctx, client)
 	}
-	hold, err := p.lock(ctx, client)
-	if err == nil && ctx.Err() != nil && errors.As(context.Cause(ctx), new(*interruption)) { // it came with the grant
-		err = context.Cause(ctx)
+	by := end()
+	if by != nil && err == nil { // it came with the grant
 		hold.Unlock()
 	}
-	if err != nil {
-		client.Close()
-		return nil, nil, err
+	if by != nil {
+		err = by
 	}
-	return client, hold, nil
+	if err != nil && client != nil {
+		client.Close()
+	}
+	return client, hold, err
 }
 
 // tryFor bounds how long a store that does not answer is waited for with -n.
