@@ -9,12 +9,16 @@ import (
 // alive is a pipe or a file with a flock, the others see no end of it, and this client is not dead for them. It works on all systems
 // but Windows.
 func (st *Store) Files() ([]*os.File, error) {
-	st.mu.Lock() // so that a copy is made before Close begins, or not at all; it does not block
-	defer st.mu.Unlock()
-	if st.ended {
+	f, err := duplicate(st.presence.alive) // not under the mutex: where it has to keep children from being started, it waits for that
+	st.mu.Lock()
+	ended := st.ended
+	st.mu.Unlock()
+	if ended {
+		if err == nil {
+			f.Close()
+		}
 		return nil, errClosed
 	}
-	f, err := duplicate(st.presence.alive)
 	if err != nil {
 		return nil, fmt.Errorf("copying %s: %w", st.dir.clientPath(st.id, aliveName), advise(err))
 	}
