@@ -5,15 +5,17 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A Voice prints messages, a line each, on standard error, and at most one status line below them. It may be used from many
 // goroutines.
 type Voice struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // held while out is written to, which may block
 	out    io.Writer
-	quiet  bool
 	status bool // a status line is on the screen
+
+	quiet atomic.Bool // not under mu: who asks does not wait for out
 }
 
 // prefix is how every message begins.
@@ -23,18 +25,10 @@ const prefix = "holdfast: "
 func New(out io.Writer) *Voice { return &Voice{out: out} }
 
 // SetQuiet makes Notef print nothing.
-func (v *Voice) SetQuiet(quiet bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.quiet = quiet
-}
+func (v *Voice) SetQuiet(quiet bool) { v.quiet.Store(quiet) }
 
-// Quiet reports whether Notef prints nothing.
-func (v *Voice) Quiet() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.quiet
-}
+// Quiet reports whether Notef prints nothing. It never blocks.
+func (v *Voice) Quiet() bool { return v.quiet.Load() }
 
 // Printf prints one message: something went wrong. What is not printable in it is escaped. Only format itself may break lines: a line
 // end in an argument is escaped too, so that nobody can forge a message of ours.
