@@ -96,14 +96,14 @@ func TestKilledProgramAndGuard(t *testing.T) {
 	until(t, "the lock is free", func() bool { return w.start("holdfast", "run", "-n", "x", "--", "true").wait().code == 0 })
 }
 
-// A signal to everything that a user might mean by the program's name does not leave the group behind: guards too are killed, in any
-// order. The parent-death signal is the last resort, for the command alone.
+// A guard that is ready dies of no signal that somebody might send to everything that is called holdfast, and tells nobody of it.
 func TestGuardIgnoresSignals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start("holdfast", "run", "x", "--", "actor", "-survive", "-until", w.path("end"), w.journal, "a")
 	w.cast("a", 1)
 	guard := w.guardOf(r.process())
+	until(t, "the guard is ready", func() bool { return guard.signals("SigIgn")&bit(unix.SIGTERM) != 0 })
 	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE, unix.SIGALRM} {
 		if err := unix.Kill(guard.pid, s); err != nil {
 			t.Fatal(err)

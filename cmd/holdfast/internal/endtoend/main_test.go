@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if testing.Short() {
+		*rounds = min(*rounds, 10)
+	}
 	code := m.Run()
 	if left := awaitNobody(ourBinary); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes are left when all tests have ended:\n%s", listing(left))

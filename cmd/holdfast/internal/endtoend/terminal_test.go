@@ -72,7 +72,8 @@ func (w *world) terminal(env ...string) *terminal {
 		x.watch()
 	}()
 	w.t.Cleanup(func() {
-		if x.isQuiet(); w.t.Failed() {
+		x.isQuiet()
+		if w.dump(); w.t.Failed() {
 			w.t.Logf("the screen:\n%s", x.screen())
 		}
 		bash.Process.Kill()

@@ -5,11 +5,13 @@ package endtoend_test
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -28,6 +30,8 @@ type world struct {
 	mark    string   // in the environment of every process
 	env     []string // of whatever is started
 	store   string   // its URL
+
+	dumped sync.Once
 
 	// Of a served world.
 	proxy  *netfault.Proxy
@@ -97,17 +101,29 @@ func (w *world) ours(p process) bool { return p.hasEnv(w.mark) }
 
 // clear checks that nobody is left, and makes it so.
 func (w *world) clear() {
-	if left := processes(w.ours); w.t.Failed() && len(left) > 0 {
-		w.t.Logf("processes when it failed:\n%s", listing(left))
-	}
-	if w.t.Failed() {
-		killAll(w.ours)
-		return
-	}
-	if left := awaitNobody(w.ours); len(left) > 0 {
-		w.t.Errorf("processes are left:\n%s", listing(left))
+	if w.dump(); !w.t.Failed() {
+		if left := awaitNobody(w.ours); len(left) > 0 {
+			w.t.Errorf("processes are left:\n%s", listing(left))
+		}
 	}
 	killAll(w.ours)
+}
+
+// dump shows what there was when the test had failed, before cleaning up changes it.
+func (w *world) dump() {
+	if !w.t.Failed() {
+		return
+	}
+	w.dumped.Do(func() {
+		w.t.Logf("processes when it failed:\n%s", listing(processes(w.ours)))
+		var journal strings.Builder
+		for _, e := range w.entries() {
+			if e.event != "beat" {
+				fmt.Fprintf(&journal, "   %d %d %s %s\n", e.at, e.pid, e.run, e.event)
+			}
+		}
+		w.t.Logf("the journal's last part, without beats:\n%s", journal.String()[max(0, journal.Len()-2000):])
+	})
 }
 
 // path is that of a file of this world.
@@ -188,7 +204,7 @@ func (w *world) startCmd(cmd *exec.Cmd) *running {
 		cmd.Wait()
 	}()
 	w.t.Cleanup(func() {
-		if !w.t.Failed() && !r.hasEnded() {
+		if w.dump(); !w.t.Failed() && !r.hasEnded() {
 			w.t.Errorf("nobody waited for the end of %q", cmd.Args)
 		}
 		cmd.Process.Kill()
