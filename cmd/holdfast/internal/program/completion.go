@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/say"
 )
 
 // completing reports whether a shell asks what could be typed next.
@@ -23,6 +25,19 @@ func (p *program) complete() int {
 	}
 	p.parse()
 	return 0
+}
+
+// completionFor is asked when no shell that cobra knows was named.
+func completionFor(c *cobra.Command, args []string) error {
+	var shells []string
+	for _, sub := range c.Commands() {
+		shells = append(shells, sub.Name())
+	}
+	given := "no shell is given"
+	if len(args) > 0 {
+		given = "there is no completion for " + say.Quote(echo(args[0]))
+	}
+	return exit.Usagef("%s; name one of: %s", given, strings.Join(shells, ", "))
 }
 
 // completionTime is how long somebody who pressed the tab key waits for a store.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 // there is nothing to put it before.
 func (p *program) withDashes(run *cobra.Command) string {
 	at := p.positional(run.Flags(), 2) // run, NAME, and then what was meant as the command
-	if at < 0 {
+	if at < 0 || slices.Contains(p.args, "--") {
 		return ""
 	}
 	words := []string{"holdfast"}
@@ -21,19 +22,20 @@ func (p *program) withDashes(run *cobra.Command) string {
 		if i == at {
 			words = append(words, "--")
 		}
-		words = append(words, shellWord(arg))
+		if i > 0 && strings.TrimLeft(p.args[i-1], "-") == "store" { // its value is a secret, whatever it looks like
+			words = append(words, secret(arg))
+		} else {
+			words = append(words, shellWord(arg))
+		}
 	}
 	return strings.Join(words, " ")
 }
 
-// positional is the place of the nth word, counted from 0, that is neither a flag nor the value of one; -1 if there are fewer before
-// a --. A flag that is not known is taken for one without a value.
+// positional is the place of the nth word, counted from 0, that is neither a flag nor the value of one; -1 if there are fewer. A flag that is not known is taken for one without a value.
 func (p *program) positional(flags *pflag.FlagSet, n int) int {
 	for i := 0; i < len(p.args); i++ {
 		arg := p.args[i]
 		switch {
-		case arg == "--":
-			return -1
 		case len(arg) > 1 && arg[0] == '-':
 			if takesNext(flags, arg) {
 				i++
@@ -82,8 +84,20 @@ func shellWord(arg string) string {
 
 // redact is echo for an argument that may be a flag with its value.
 func redact(arg string) string {
-	if name, value, found := strings.Cut(arg, "="); found && strings.HasPrefix(arg, "-") {
-		return name + "=" + echo(value)
+	name, value, found := strings.Cut(arg, "=")
+	switch {
+	case !found || !strings.HasPrefix(arg, "-") || flagName(name) != name:
+		return echo(arg)
+	case strings.TrimLeft(name, "-") == "store":
+		return name + "=" + secret(value)
 	}
-	return echo(arg)
+	return name + "=" + echo(value)
+}
+
+// secret is what may be repeated of a store's URL.
+func secret(url string) string {
+	if shown := echo(url); shown != url {
+		return shown
+	}
+	return "…"
 }

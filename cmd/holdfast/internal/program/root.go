@@ -56,6 +56,12 @@ func (p *program) root() *cobra.Command {
 	root.SetHelpCommand(p.helpCommand())
 	root.AddCommand(p.runCommand(), p.lsCommand(), p.inspectCommand(), p.breakCommand(), p.versionCommand())
 	root.RegisterFlagCompletionFunc("store", completeStore)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // cobra's own shows its help, and no error, for a shell that it does not know
+			c.Short, c.Args, c.RunE = "Print a script that makes a shell complete holdfast", cobra.ArbitraryArgs, completionFor
+		}
+	}
 	return root
 }
 
