@@ -1,12 +1,12 @@
 // Package guard ends a command's processes when the program that should do so no longer can: it was killed, it is stopped, it hangs.
 //
 // The program starts a guard before the command: the same executable again, in a session of its own, so that neither a terminal nor
-// a signal to the program's group reaches it; with nothing of the program's environment but the names of runs, its output going nowhere; with the reading end
-// of a pipe as its input; and with copies of the files that keep the program's holds (driver.Keeper). It costs a process that
-// sleeps.
+// a signal to the program's group reaches it; with nothing of the program's environment but the names of runs, its output going nowhere;
+// with one end of a line, a pair of sockets, as its input. It costs a process that sleeps.
 //
 // # What the program says
 //
+//	keep FILES  have these open until you end: copies of the files that keep the program's holds (driver.Keeper)
 //	begin ID    a command is about to be started, with ID in its HOLDFAST_RUN
 //	watch G     it runs, and its process group is G
 //	until T     the hold is good until T, on a clock that does not stand still while the machine is suspended; the last one counts
@@ -14,7 +14,7 @@
 //
 // # What the guard does
 //
-// It acts once: when T has come, or when the pipe has ended, because the program has. After leave it just ends. Otherwise it sends
+// It acts once: when T has come, or when the line has ended, because the program has. After leave it just ends. Otherwise it sends
 // KILL to the group, again and again until nothing of it runs, and ends; with it end the copies of the files, and so the hold on a
 // store where holds end with their process. So nobody else can get the lock before the last process of the command is gone, even
 // though the program that held it is.
@@ -30,7 +30,8 @@
 //     is left, and what the command started survives. Whoever kills both within a millisecond wins.
 //   - The command is a run itself, whose command has a group of its own, ended by a guard of its own. Who has killed a group waits
 //     for such inner guards too; they are known by HOLDFAST_RUN, which names all runs around a process, the outermost first.
-//   - The pipe is full because the guard is stopped for long: the program replaces it.
+//   - The line is full because the guard is stopped for long: the program replaces it.
+//   - The program is killed while it waits for the lock: a guard that was started early has neither files nor a group, and just ends.
 //   - The group's number is used again: it cannot be while a process of the group exists, and leave follows its end at once.
 package guard
 

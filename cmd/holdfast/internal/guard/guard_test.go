@@ -56,9 +56,9 @@ func startCommand(t *testing.T, environment ...string) (leader int, other int) {
 	return cmd.Process.Pid, other
 }
 
-func start(t *testing.T, runs string, keep ...*os.File) *Guard {
+func start(t *testing.T, runs string) *Guard {
 	t.Helper()
-	g, err := Start(runs, keep)
+	g, err := Start(runs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// hangUp is what the end of the program is for its guard.
-func (g *Guard) hangUp() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	syscall.Close(g.pipe)
-	g.pipe = -1
 }
 
 func await(t *testing.T, what string, done func() bool) {
@@ -105,7 +97,8 @@ func TestProgramEnds(t *testing.T) {
 	reads, writes, err := os.Pipe()
 	must(t, err)
 	defer reads.Close()
-	g := start(t, "", writes)
+	g := start(t, "")
+	must(t, g.Keep([]*os.File{writes, writes}))
 	writes.Close()
 	must(t, g.Watch(leader))
 	must(t, g.Until(driver.Never))
@@ -140,10 +133,10 @@ func TestRenewal(t *testing.T) {
 	must(t, g.Watch(leader))
 	end := Now().Add(200 * time.Millisecond)
 	must(t, g.Until(end))
-	must(t, g.process.Signal(syscall.SIGSTOP))
+	must(t, syscall.Kill(g.pid, syscall.SIGSTOP))
 	await(t, "the first end to pass", func() bool { return end.Before(Now()) })
 	must(t, g.Until(driver.Never))
-	must(t, g.process.Signal(syscall.SIGCONT))
+	must(t, syscall.Kill(g.pid, syscall.SIGCONT))
 	// It has read everything when it has read this, and then it has looked at its clock.
 	must(t, g.Leave())
 	<-g.Ended()
@@ -226,7 +219,7 @@ func TestGuardProcess(t *testing.T) {
 	}
 	await(t, "the guard to show its name", func() bool { return comm() == name }) // signals are ignored before that
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGTSTP} {
-		must(t, g.process.Signal(s))
+		must(t, syscall.Kill(g.pid, s))
 	}
 	if isOver(g.Pid()) {
 		t.Error("a signal ended it")
@@ -251,7 +244,7 @@ func TestGuardProcess(t *testing.T) {
 // A guard that does not read is of no use: saying so does not block.
 func TestFullPipe(t *testing.T) {
 	g := start(t, "")
-	must(t, g.process.Signal(syscall.SIGSTOP))
+	must(t, syscall.Kill(g.pid, syscall.SIGSTOP))
 	for n := 0; ; n++ {
 		if err := g.Until(driver.Never); err != nil {
 			return

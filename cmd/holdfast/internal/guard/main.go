@@ -20,9 +20,6 @@ func Main() int {
 		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE)
 	showName()
 	w := watcher{until: driver.Never, alarm: newAlarm()}
-	if err := syscall.SetNonblock(input, true); err != nil {
-		return 1
-	}
 	w.watch()
 	if !w.left {
 		w.kill()
@@ -68,15 +65,16 @@ func (w *watcher) watch() {
 	}
 }
 
-// read takes in what there is to read.
+// read takes in what there is to read. Files that come with it stay open until this process ends.
 func (w *watcher) read() {
 	buffer := make([]byte, 64*messageSize)
+	rights := make([]byte, unix.CmsgSpace(4*mostFiles))
 	for {
-		n, err := syscall.Read(input, buffer)
+		n, _, _, _, err := unix.Recvmsg(input, buffer, rights, unix.MSG_DONTWAIT)
 		switch {
-		case err == syscall.EINTR:
+		case err == unix.EINTR:
 			continue
-		case err == syscall.EAGAIN:
+		case err == unix.EAGAIN:
 			return
 		case err != nil || n == 0:
 			w.ended = true
@@ -89,6 +87,9 @@ func (w *watcher) read() {
 		}
 	}
 }
+
+// mostFiles is how many a kernel passes on at once.
+const mostFiles = 253
 
 func (w *watcher) take(m message) {
 	switch m.kind {

@@ -9,7 +9,8 @@ import (
 type kind byte
 
 const (
-	begin kind = iota + 1
+	keep kind = iota + 1
+	begin
 	watch
 	until
 	leave
@@ -20,7 +21,7 @@ type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// A message is written at once: a pipe never tears so few bytes.
+// A message has always the same size.
 type message struct {
 	kind  kind
 	id    ID    // begin

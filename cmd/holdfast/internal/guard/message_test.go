@@ -7,7 +7,7 @@ import (
 	"holdfast.dev/driver"
 )
 
-// A message means the same at both ends, and has the size that a pipe does not tear.
+// A message means the same at both ends, and has the size that is read.
 func TestMessages(t *testing.T) {
 	for _, m := range []message{
 		{kind: begin, id: ID{0, 1, 2, 255, 15: 7}, value: 77},
@@ -15,6 +15,7 @@ func TestMessages(t *testing.T) {
 		{kind: until, value: int64(driver.Never)},
 		{kind: until, value: math.MinInt64},
 		{kind: leave},
+		{kind: keep},
 	} {
 		encoded := m.encode()
 		if len(encoded) != messageSize {

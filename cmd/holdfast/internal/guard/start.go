@@ -15,108 +15,149 @@ import (
 
 // A Guard is a guard process, seen by the program that started it. Its methods may be called from many goroutines.
 type Guard struct {
-	process *os.Process
-	ended   chan struct{}
+	pid   int
+	ended chan struct{}
 
 	mu   sync.Mutex
-	pipe int // the writing end; -1 once it is closed
+	line *os.File // our end of the socket; nil once it is closed
+	over bool     // it has ended, and its number may be somebody else's
 }
 
-// Start starts a guard for the last of the given runs, which keeps the given files open. They stay the caller's.
-func Start(runs string, keep []*os.File) (*Guard, error) {
-	reads, writes, err := pipe()
+// Start starts a guard for the last of the given runs.
+func Start(runs string) (*Guard, error) {
+	g, err := begun(runs)
 	if err != nil {
-		return nil, fmt.Errorf("a pipe to the guard process: %w", err)
-	}
-	defer reads.Close()
-	nowhere, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		syscall.Close(writes)
 		return nil, fmt.Errorf("the guard process: %w", err)
 	}
-	defer nowhere.Close()
-	process, err := os.StartProcess(executable(), []string{name}, &os.ProcAttr{
-		Dir:   "/", // else it would keep a file system from being unmounted
-		Env:   []string{RunVariable + "=" + runs},
-		Files: append([]*os.File{reads, nowhere, nowhere}, keep...),
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	if err != nil {
-		syscall.Close(writes)
-		return nil, fmt.Errorf("the guard process: %w", err)
-	}
-	g := &Guard{process: process, ended: make(chan struct{}), pipe: writes}
-	go func() {
-		process.Wait()
-		close(g.ended)
-	}()
+	go g.attend()
 	return g, nil
 }
 
-// pipe makes a pipe whose writing end never blocks. The reading end's file is only there to be passed on.
-func pipe() (*os.File, int, error) {
-	reads, writes, err := os.Pipe()
+func begun(runs string) (*Guard, error) {
+	ours, its, err := socketPair()
 	if err != nil {
-		return nil, -1, err
+		return nil, err
 	}
-	defer writes.Close()
-	fd, err := duplicate(int(writes.Fd()))
-	if err == nil {
-		err = syscall.SetNonblock(fd, true)
-	}
+	defer syscall.Close(its)
+	line := os.NewFile(uintptr(ours), "guard") // non-blocking, so that Go waits for it without a thread
+	nowhere, err := syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		reads.Close()
-		return nil, -1, err
+		line.Close()
+		return nil, err
 	}
-	return reads, fd, nil
+	defer syscall.Close(nowhere)
+	// Not os.StartProcess: the first one in a process starts another, to learn what the kernel can do.
+	pid, err := syscall.ForkExec(executable(), []string{name}, &syscall.ProcAttr{
+		Dir:   "/", // else it would keep a file system from being unmounted
+		Env:   []string{RunVariable + "=" + runs},
+		Files: []uintptr{uintptr(its), uintptr(nowhere), uintptr(nowhere)},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		line.Close()
+		return nil, err
+	}
+	return &Guard{pid: pid, ended: make(chan struct{}), line: line}, nil
+}
+
+// attend waits for the end of the guard: it never says anything, so what can be read is the end of the line.
+func (g *Guard) attend() {
+	g.line.Read(make([]byte, 1))
+	for {
+		if _, err := syscall.Wait4(g.pid, nil, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	g.mu.Lock()
+	g.over = true
+	g.mu.Unlock()
+	close(g.ended)
 }
 
 // Ended is closed when the guard has ended: it has acted, or somebody has killed it.
 func (g *Guard) Ended() <-chan struct{} { return g.ended }
 
 // Pid is the guard's process.
-func (g *Guard) Pid() int { return g.process.Pid }
+func (g *Guard) Pid() int { return g.pid }
+
+// Keep hands the guard copies of files, which it has open until it ends. They stay the caller's.
+func (g *Guard) Keep(files []*os.File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	numbers := make([]int, len(files))
+	for i, f := range files {
+		numbers[i] = int(f.Fd())
+	}
+	return g.say(message{kind: keep}, unix.UnixRights(numbers...))
+}
 
 // Begin says that a command is about to be started under that name, in our session.
 func (g *Guard) Begin(id ID) error {
 	session, _ := unix.Getsid(0)
-	return g.say(message{kind: begin, id: id, value: int64(session)})
+	return g.say(message{kind: begin, id: id, value: int64(session)}, nil)
 }
 
 // Watch says which group the command's processes are in.
-func (g *Guard) Watch(group int) error { return g.say(message{kind: watch, value: int64(group)}) }
+func (g *Guard) Watch(group int) error { return g.say(message{kind: watch, value: int64(group)}, nil) }
 
 // Until says until when the hold is good; driver.Never: nothing runs out.
-func (g *Guard) Until(t driver.Instant) error { return g.say(message{kind: until, value: int64(t)}) }
+func (g *Guard) Until(t driver.Instant) error {
+	return g.say(message{kind: until, value: int64(t)}, nil)
+}
 
 // Leave says that nothing of the command runs any more.
-func (g *Guard) Leave() error { return g.say(message{kind: leave}) }
+func (g *Guard) Leave() error { return g.say(message{kind: leave}, nil) }
 
-// say sends a message. An error means that the guard is of no use any more: it has ended, or does not read.
-func (g *Guard) say(m message) error {
+// say sends a message, and does not wait. An error means that the guard is of no use any more: it has ended, or does not read.
+func (g *Guard) say(m message, rights []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pipe < 0 {
+	if g.line == nil {
 		return os.ErrClosed
 	}
-	for {
-		if _, err := syscall.Write(g.pipe, m.encode()); err != syscall.EINTR {
-			return err
-		}
+	conn, err := g.line.SyscallConn()
+	if err != nil {
+		return err
 	}
+	failed := conn.Control(func(fd uintptr) {
+		for {
+			if err = unix.Sendmsg(int(fd), m.encode(), rights, nil, sendFlags); err != unix.EINTR {
+				return
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
 }
 
 // Kill ends the guard without its doing anything.
-func (g *Guard) Kill() { g.process.Kill() }
-
-// End ends the guard without its doing anything, and waits for it.
-func (g *Guard) End() {
-	g.Kill()
-	<-g.ended
+func (g *Guard) Kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pipe >= 0 {
-		syscall.Close(g.pipe)
-		g.pipe = -1
+	if !g.over {
+		syscall.Kill(g.pid, syscall.SIGKILL)
+	}
+}
+
+// End ends the guard without its doing anything, and waits for it. There may be none.
+func (g *Guard) End() {
+	if g == nil {
+		return
+	}
+	g.Kill()
+	<-g.ended
+	g.hangUp()
+}
+
+// hangUp closes our end. The guard takes it for the end of the program.
+func (g *Guard) hangUp() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.line != nil {
+		g.line.Close()
+		g.line = nil
 	}
 }

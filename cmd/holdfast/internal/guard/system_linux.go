@@ -26,9 +26,22 @@ func executable() string { return "/proc/self/exe" }
 // showName makes ps and top show more than "exe".
 func showName() { os.WriteFile("/proc/self/comm", []byte(name), 0) }
 
-func duplicate(fd int) (int, error) {
-	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+// socketPair makes a line, of which our end never blocks.
+func socketPair() (ours, its int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, -1, os.NewSyscallError("socketpair", err)
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		unix.Close(pair[0])
+		unix.Close(pair[1])
+		return -1, -1, err
+	}
+	return pair[0], pair[1], nil
 }
+
+// sendFlags: no waiting, and no signal if the other end is closed.
+const sendFlags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 
 // An alarm is a timer that counts suspended time; -1 where there is none.
 type alarm struct{ fd int }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast.dev/driver"
 )
 
@@ -24,15 +26,26 @@ func executable() string {
 
 func showName() {}
 
-func duplicate(fd int) (int, error) {
+// socketPair makes a line, of which our end never blocks.
+func socketPair() (ours, its int, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	copied, err := syscall.Dup(fd)
-	if err == nil {
-		syscall.CloseOnExec(copied)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return -1, -1, os.NewSyscallError("socketpair", err)
 	}
-	return copied, err
+	unix.CloseOnExec(pair[0])
+	unix.CloseOnExec(pair[1])
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		unix.Close(pair[0])
+		unix.Close(pair[1])
+		return -1, -1, err
+	}
+	return pair[0], pair[1], nil
 }
+
+// sendFlags: no waiting.
+const sendFlags = unix.MSG_DONTWAIT
 
 // An alarm looks at the clock once a second at least: nothing here wakes a process at a wall time.
 type alarm struct{}

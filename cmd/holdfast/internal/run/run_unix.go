@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"syscall"
@@ -21,17 +22,19 @@ func (p *Plan) Run() int {
 		p.Voice.Printf("%v", err)
 		return code
 	}
-	signals := listen()
-	news := newNews(p.display())
-	client, hold, err := p.get(signals, news)
-	if err != nil {
+	s := &supervisor{plan: p, path: path, signals: listen()}
+	rand.Read(s.id[:])
+	s.sentry = postSentry(runsWith(s.id))
+	s.news = newNews(p.display(), s.sentry.dismiss)
+	if s.client, s.hold, err = p.get(s.signals, s.news); err != nil {
+		s.sentry.dismiss()
 		return p.refused(err)
 	}
-	s := &supervisor{plan: p, client: client, hold: hold, news: news, signals: signals}
-	code = s.run(path)
-	if err := client.Close(); err != nil {
+	code = s.run()
+	if err := s.client.Close(); err != nil {
 		p.complain("%v", err)
 	}
+	s.guard.End()
 	if s.interrupted {
 		dieOf(syscall.SIGINT)
 	}
@@ -69,6 +72,7 @@ func (p *Plan) get(signals *signals, news *news) (*holdfast.Client, *holdfast.Ho
 	client, err := p.open(ctx, news)
 	var hold *holdfast.Hold
 	if err == nil {
+		<-signals.heard
 		hold, err = p.lock(ctx, client)
 	}
 	by := end()

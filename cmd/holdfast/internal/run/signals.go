@@ -21,23 +21,31 @@ var (
 )
 
 // signals are those that have come and were not dealt with yet.
-type signals struct{ came chan os.Signal }
+type signals struct {
+	came  chan os.Signal
+	heard chan struct{} // closed when all of them come here
+}
 
 // listen begins to take signals. Those that were ignored when the program started (nohup, a background job of a shell without job
 // control) stay ignored, here and in the command, which inherits that.
+//
+// It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
-	s := &signals{make(chan os.Signal, 64)}
-	if signal.Ignored(syscall.SIGINT) {
-		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
-		signal.Ignore(syscall.SIGQUIT)
-	}
-	for _, each := range passedOn {
-		if !signal.Ignored(each) {
-			signal.Notify(s.came, each)
+	s := &signals{make(chan os.Signal, 64), make(chan struct{})}
+	go func() {
+		defer close(s.heard)
+		if signal.Ignored(syscall.SIGINT) {
+			// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
+			signal.Ignore(syscall.SIGQUIT)
 		}
-	}
-	signal.Notify(s.came, syscall.SIGCONT)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
+		for _, each := range passedOn {
+			if !signal.Ignored(each) {
+				signal.Notify(s.came, each)
+			}
+		}
+		signal.Notify(s.came, syscall.SIGCONT)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
+	}()
 	return s
 }
 

@@ -4,8 +4,8 @@ package run
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -21,14 +21,16 @@ import (
 // A supervisor stays with a command from its start to the end of its last process. Everything happens on one goroutine, in loop.
 type supervisor struct {
 	plan    *Plan
+	path    string // of the command
+	id      guard.ID
 	client  *holdfast.Client
 	hold    *holdfast.Hold
 	news    *news
 	signals *signals
+	sentry  *sentry
 
 	valid   context.Context // ends with the hold
 	lost    error           // why it ended
-	id      guard.ID
 	guard   *guard.Guard
 	keep    []*os.File // for the guard
 	job     *job.Job
@@ -44,22 +46,21 @@ type supervisor struct {
 }
 
 // run runs the command and releases the lock. It returns the code to end with.
-func (s *supervisor) run(path string) int {
+func (s *supervisor) run() int {
 	valid, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.valid = s.hold.Context(valid)
-	rand.Read(s.id[:])
 	if s.lost = context.Cause(s.valid); s.lost != nil { // the program was stopped since the grant
 		s.end()
 		s.plan.Voice.Printf("%v; the command was not started", s.lost)
 		return exit.Lost
 	}
-	if err := s.start(path); err != nil {
+	if err := s.start(); err != nil {
 		s.end()
 		s.plan.Voice.Printf("%v", err)
 		return startCode(err)
 	}
-	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, path)
+	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, s.path)
 	s.loop()
 	s.job.Close()
 	if s.killed {
@@ -70,7 +71,7 @@ func (s *supervisor) run(path string) int {
 }
 
 // start starts the guard, and then the command.
-func (s *supervisor) start(path string) (err error) {
+func (s *supervisor) start() (err error) {
 	if s.keep, err = s.client.Files(); err != nil && !errors.Is(err, holdfast.ErrUnsupported) {
 		return err
 	}
@@ -78,7 +79,7 @@ func (s *supervisor) start(path string) (err error) {
 		return err
 	}
 	s.job, err = job.Start(job.Command{
-		Path:    path,
+		Path:    s.path,
 		Args:    s.plan.Command,
 		Env:     s.plan.environment(s.hold, s.news, runsWith(s.id)),
 		Started: func(group int) { s.guard.Watch(group) },
@@ -89,8 +90,14 @@ func (s *supervisor) start(path string) (err error) {
 
 // post posts a guard, and tells it what there is to know.
 func (s *supervisor) post() (err error) {
-	if s.guard, err = guard.Start(runsWith(s.id), s.keep); err != nil {
+	if s.guard, err = s.sentry.take(); s.guard == nil && err == nil {
+		s.guard, err = guard.Start(runsWith(s.id))
+	}
+	if err != nil {
 		return err
+	}
+	if err := s.guard.Keep(s.keep); err != nil {
+		return fmt.Errorf("the guard process: %w", err)
 	}
 	s.guard.Begin(s.id)
 	s.guard.Until(s.until())
@@ -207,7 +214,6 @@ func (s *supervisor) end() {
 	if s.guard != nil {
 		s.guard.Leave()
 		s.guard.Kill()
-		defer s.guard.End()
 	}
 	switch err := s.hold.Unlock(); {
 	case errors.Is(err, holdfast.ErrLost):
