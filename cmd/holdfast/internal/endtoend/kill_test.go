@@ -31,11 +31,15 @@ func TestKill(t *testing.T) {
 			run := fmt.Sprint("run", i)
 			victim := w.start("holdfast", "run", "-q", "--ttl", "1s", "x", "--",
 				"actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
-			if random.IntN(2) == 0 {
+			switch random.IntN(3) {
+			case 0:
+				pause(random, killed)
+			case 1: // it starts its guard and its command now
+				until(t, "it has a child", func() bool { return victim.process().hasChild() })
+				pause(random, 5)
+			case 2:
 				w.await(run, "start", 1+random.IntN(3))
 				pause(random, 5)
-			} else {
-				pause(random, killed)
 			}
 			next := w.start("holdfast", "run", "-q", "x", "--", "actor", "-leave", w.journal, run+"-next")
 			pause(random, 5)

@@ -75,6 +75,12 @@ func (p process) alive() bool {
 
 func (p process) isStopped() bool { return p.state() == "T" }
 
+// hasChild reports whether it has started something.
+func (p process) hasChild() bool {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid))
+	return err == nil && slices.ContainsFunc(tasks, func(e os.DirEntry) bool { return p.read("task/"+e.Name()+"/children") != "" })
+}
+
 // signals is one of the sets of its status file: SigIgn, SigBlk.
 func (p process) signals(set string) uint64 {
 	return statusSet(p.read("status"), set)
