@@ -50,20 +50,21 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if o.batches < 1 || o.rounds < 1 {
 		return fmt.Errorf("-batches %d -rounds %d: both must be 1 at least", o.batches, o.rounds)
 	}
+	if o.program == "" {
+		dir, err := os.MkdirTemp("", "holdfast-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if o.program, err = build(ctx, dir); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp(o.dir, "holdfast-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if o.program == "" {
-		o.program = filepath.Join(dir, "holdfast")
-		build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "holdfast.dev/cmd/holdfast")
-		build.Stderr = os.Stderr
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the README builds it
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("go build (run it inside the repository): %w", err)
-		}
-	}
 	all, err := subjects(dir, o.program)
 	if err != nil {
 		return err
@@ -86,4 +87,16 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return fmt.Errorf("%.2f is above the bar of %g: look where the time goes with strace -c -f and GODEBUG=inittrace=1", ratio, o.bar)
 	}
 	return nil
+}
+
+// build builds the program, as the README does.
+func build(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "holdfast")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "holdfast.dev/cmd/holdfast")
+	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("go build (run it inside the repository): %w", err)
+	}
+	return program, nil
 }
