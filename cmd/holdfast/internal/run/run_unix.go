@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -56,13 +57,22 @@ func (p *Plan) refused(err error) int {
 	if errors.As(err, &by) {
 		return exit.Signal(int(by.signal))
 	}
-	code := exit.Code(err)
+	code, text := exit.Code(err), p.words(err)
 	if code == exit.NotGot {
-		p.complain("%v", err) // the code says it too, and it is no fault
+		p.complain("%s", text) // the code says it too, and it is no fault
 		return p.NotGot
 	}
-	p.Voice.Printf("%v", err)
+	p.Voice.Printf("%s", text)
 	return code
+}
+
+// words are an error's, but for those that only programs understand: that the time is over -w knows.
+func (p *Plan) words(err error) string {
+	text := strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+context.DeadlineExceeded.Error()), "holdfast: ")
+	if errors.Is(err, context.DeadlineExceeded) && p.Wait > 0 {
+		text += fmt.Sprintf("; %v was not long enough", p.Wait)
+	}
+	return text
 }
 
 // get opens the store and waits for the lock. Both have the same time.
