@@ -122,13 +122,16 @@ func (w *world) queue(locks *holdfast.Client, locker holdfast.Locker, name strin
 		}
 	}()
 	w.t.Cleanup(func() { cancel(); <-done })
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	waiting := func() int {
 		info, err := locks.Inspect(w.t.Context(), name)
-		if err != nil || time.Since(begin) > generous {
-			w.t.Fatalf("it is not in the queue: %v", err)
+		if err != nil {
+			w.t.Fatal(err)
 		}
-		if len(info.Waiters) >= place {
-			return
+		return len(info.Waiters)
+	}
+	for begin := time.Now(); waiting() < place; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > generous {
+			w.t.Fatal("it is not in the queue")
 		}
 	}
 }
@@ -144,4 +147,13 @@ func fields(text string) (rows [][]string) {
 		rows = append(rows, cells)
 	}
 	return rows
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -111,3 +111,13 @@ func shows(t *testing.T, got result, args []string) {
 		t.Errorf("%q shows the password: %q, %q", args, got.stdout, got.stderr)
 	}
 }
+
+// silent is the address of somebody who accepts, because the kernel does, and says nothing.
+func silent(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
+}
