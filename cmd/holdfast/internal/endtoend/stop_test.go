@@ -3,6 +3,7 @@
 package endtoend_test
 
 import (
+	"fmt"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -179,4 +180,16 @@ func TestStopWithoutShell(t *testing.T) {
 	r.kill(unix.SIGTSTP)
 	w.write("end", "")
 	r.ends(0)
+}
+
+// A command that reads before it has got the terminal is not left stopped.
+func TestReadAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := w.terminal()
+	for i := range *rounds {
+		x.enter(fmt.Sprintf("holdfast run x -- sh -c 'read l; echo got $l'\nanswer%d\n", i))
+		x.expect(fmt.Sprintf("got answer%d", i))
+		x.prompts(0)
+	}
 }
