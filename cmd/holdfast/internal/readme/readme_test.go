@@ -148,8 +148,11 @@ func (r *reader) interrupt() {
 func (r *reader) awaitLock() {
 	r.t.Helper()
 	look := newTerminalLike(r.t, r.first)
-	for end := time.Now().Add(patience); len(look.locks(r.t)) == 0 && time.Now().Before(end); { // what comes next tells if it is not
+	for len(look.locks(r.t)) == 0 && r.open.runs() {
 		time.Sleep(time.Millisecond)
+	}
+	if !r.open.runs() {
+		r.t.Fatalf("%sended before its lock was seen, and printed:\n%s", r.open.command, r.open.finish(r.t))
 	}
 }
 

@@ -94,15 +94,17 @@ type background struct {
 	command string
 	cmd     *exec.Cmd
 	input   io.Closer
-	output  bytes.Buffer
 	cancel  context.CancelFunc
+	ended   chan struct{}
+	output  bytes.Buffer // these two: once it has ended
+	err     error
 }
 
 // begin starts a command that goes on until its input ends, or it ends itself.
 func (term *terminal) begin(t *testing.T, command string) *background {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	b := &background{term: term, command: command, cmd: term.shell(ctx, command), cancel: cancel}
+	b := &background{term: term, command: command, cmd: term.shell(ctx, command), cancel: cancel, ended: make(chan struct{})}
 	b.cmd.Stdout, b.cmd.Stderr = &b.output, &b.output
 	input, err := b.cmd.StdinPipe()
 	if err != nil {
@@ -112,7 +114,14 @@ func (term *terminal) begin(t *testing.T, command string) *background {
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.cancel() }) // ends it if the test has failed before
+	go func() {
+		b.err = b.cmd.Wait()
+		close(b.ended)
+	}()
+	t.Cleanup(func() { // also if the test has failed
+		b.cancel()
+		<-b.ended
+	})
 	return b
 }
 
@@ -120,8 +129,17 @@ func (term *terminal) begin(t *testing.T, command string) *background {
 func (b *background) finish(t *testing.T) string {
 	t.Helper()
 	b.input.Close()
-	err := b.cmd.Wait()
-	b.cancel()
-	b.term.code = codeOf(t, b.command, err, b.output.Bytes())
+	<-b.ended
+	b.term.code = codeOf(t, b.command, b.err, b.output.Bytes())
 	return b.output.String()
+}
+
+// runs reports whether it has not ended yet.
+func (b *background) runs() bool {
+	select {
+	case <-b.ended:
+		return false
+	default:
+		return true
+	}
 }
