@@ -149,7 +149,7 @@ func (j *Job) HasTerminal() bool { return j.terminal.isOf(j.pid) }
 func (j *Job) Stopped(s syscall.Signal) {
 	asks := s == syscall.SIGTTIN || s == syscall.SIGTTOU
 	switch {
-	case asks && j.terminal.isOurs():
+	case asks && (j.terminal.isOurs() || j.terminal.isOf(j.pid)): // it may have asked a moment before it got it
 		j.eager = true
 		j.terminal.give(j.pid)
 		j.Signal(syscall.SIGCONT)
