@@ -36,6 +36,7 @@ type actor struct {
 	deaf     bool
 	until    string
 	code     int
+	count    int
 }
 
 func act(args []string) int {
@@ -51,6 +52,7 @@ func act(args []string) int {
 	flags.BoolVar(&a.later, "later", false, "begin to read when USR1 comes")
 	flags.BoolVar(&a.deaf, "deaf", false, "leave all signals as they were at the start")
 	flags.StringVar(&a.until, "until", "", "end when this file is there")
+	flags.IntVar(&a.count, "count", 0, "write how many of this process group live")
 	flags.IntVar(&a.code, "code", 0, "to end with")
 	if flags.Parse(args) != nil || flags.NArg() != 2 {
 		return 2
@@ -82,6 +84,9 @@ func (a *actor) live() int {
 		signal.Notify(signals, heard...)
 	}
 	a.record("start")
+	if a.count > 0 {
+		a.record("counts %d", len(processes(func(p process) bool { return p.group() == a.count && p.alive() })))
+	}
 	for range a.children {
 		if err := a.startChild(); err != nil {
 			a.record("cannot start a child: %v", err)

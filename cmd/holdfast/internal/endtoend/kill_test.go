@@ -4,6 +4,8 @@ package endtoend_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,4 +151,77 @@ func TestStoppedForLongOnADirectory(t *testing.T) {
 	w.write("end", "")
 	r.kill(unix.SIGCONT)
 	r.ends(0)
+}
+
+// A command that starts more and more processes is killed with all of them.
+func TestKillForking(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, w *world) {
+		r := w.start("holdfast", "run", "--ttl", "1s", "x", "--", "sh", "-c",
+			"echo $$ >leader; n=0; while [ $n -lt 500 ]; do n=$((n+1)); (trap '' TERM; sleep 1000; true) & done; wait")
+		until(t, "it has begun", func() bool { return unix.Access(w.path("leader"), unix.R_OK) == nil && w.readFile("leader") != "" })
+		group, err := strconv.Atoi(strings.TrimSpace(w.readFile("leader")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		members := func(p process) bool { return p.group() == group && p.alive() }
+		until(t, "there are many", func() bool { return len(processes(members)) > 30 })
+		next := w.start("holdfast", "run", "x", "--", "actor", "-leave", "-count", fmt.Sprint(group), w.journal, "next")
+		r.kill(unix.SIGKILL)
+		r.ends(137)
+		next.ends(0)
+		if w.saw("next", "counts 0") != 1 {
+			t.Errorf("when another run had begun there were others left: %v", w.entries())
+		}
+	})
+}
+
+// The command alone is killed: what it has started keeps the lock until that ends too; the code is the command's.
+func TestKilledCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start("holdfast", "run", "x", "--", "actor", "-children", "1", "-until", w.path("end"), w.journal, "a")
+	cast := w.cast("a", 2)
+	if err := unix.Kill(cast[0].pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the command is dead", func() bool { return !cast[0].alive() })
+	w.holdfast(1, "run", "-n", "x", "--", "true")
+	w.write("end", "")
+	r.ends(137)
+	w.isFree("x")
+}
+
+// A program that is stopped for less than its TTL has lost nothing.
+func TestSuspendedBriefly(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, w *world) {
+		r := w.start("holdfast", "run", "--ttl", "60s", "x", "--", "actor", "-until", w.path("end"), w.journal, "a")
+		w.cast("a", 1)
+		for range 3 {
+			r.kill(unix.SIGSTOP)
+			stopped(t, r.process())
+			r.kill(unix.SIGCONT)
+			until(t, "it goes on", func() bool { return !r.process().isStopped() })
+		}
+		w.write("end", "")
+		r.ends(0)
+	})
+}
+
+// --max-hold holds for a program that is stopped, too: the guard ends the command.
+func TestMaxHoldWhileSuspended(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, w *world) {
+		r := w.start("holdfast", "run", "--max-hold", "2s", "x", "--", "actor", "-stubborn", "-beat", "-children", "1", w.journal, "a")
+		cast := w.cast("a", 2)
+		r.kill(unix.SIGSTOP)
+		stopped(t, r.process())
+		until(t, "the group is dead", func() bool { return !cast[0].alive() && !cast[1].alive() })
+		r.kill(unix.SIGCONT)
+		r.ends(75)
+		if lived := w.last("a") - w.when("a", "start"); lived < 500*time.Millisecond {
+			t.Errorf("the command lived for %v", lived)
+		}
+	})
 }
