@@ -30,3 +30,10 @@ func TestChecksumIsTheSameByBothTables(t *testing.T) {
 		t.Error("it is another sum")
 	}
 }
+
+// Rule: a clock has the same name in every process, also in one that was built when the name was computed in another way.
+func TestBootNameIsIEEE(t *testing.T) {
+	if got := bootName("123456789"); got != "boot-cbf43926" { // the check value that is published for CRC-32
+		t.Errorf("it is %s", got)
+	}
+}
