@@ -69,7 +69,6 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	if ignored(syscall.SIGTSTP) {
 		j.signals = nil
 	}
-	j.heedStops()
 	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1)
 	attributes := processAttributes()
 	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
@@ -82,6 +81,10 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 		j.terminal.close()
 		return nil, err
 	}
+	if j.terminal != nil {
+		signal.Ignore(syscall.SIGTTOU) // see give
+	}
+	j.heedStops()
 	return j, nil
 }
 
@@ -101,7 +104,6 @@ func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- er
 		// A command that was faster, and wanted the terminal in these microseconds, is stopped now: Stopped gives it then.
 		j.terminal.give(pid)
 	}
-	signal.Ignore(syscall.SIGTTOU) // see give
 	started <- nil
 	for {
 		var status syscall.WaitStatus

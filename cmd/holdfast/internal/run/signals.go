@@ -14,20 +14,20 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/exit"
 )
 
-// Signals that are passed on to the command, and those of them that end a wait.
+// Signals that are passed on to the command: those that end a wait, and the others.
 var (
-	passedOn = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
-	ending   = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+	ending = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+	others = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
 )
 
 // signals are those that have come and were not dealt with yet.
 type signals struct {
 	came  chan os.Signal
-	heard chan struct{} // closed when all of them come here
+	heard chan struct{} // closed when those that end a wait come here
 }
 
-// listen begins to take signals. Those that were ignored when the program started (nohup, a background job of a shell without job
-// control) stay ignored, here and in the command, which inherits that.
+// listen begins to take the signals that end a wait. Those that were ignored when the program started (nohup, a background job of a
+// shell without job control) stay ignored, here and in the command, which inherits that.
 //
 // It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
@@ -38,15 +38,20 @@ func listen() *signals {
 			// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
 			signal.Ignore(syscall.SIGQUIT)
 		}
-		for _, each := range passedOn {
+		for _, each := range ending {
 			if !signal.Ignored(each) {
 				signal.Notify(s.came, each)
 			}
 		}
-		signal.Notify(s.came, syscall.SIGCONT)
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
 	}()
 	return s
+}
+
+// listenForAll takes the other signals too. Before there is a command they are nobody's.
+func (s *signals) listenForAll() {
+	signal.Notify(s.came, others...)
+	signal.Notify(s.came, syscall.SIGCONT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
 }
 
 // An interruption is a signal that ended a wait.
