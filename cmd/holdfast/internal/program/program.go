@@ -68,7 +68,6 @@ func (p *program) parse() error {
 	root := p.root()
 	root.SetArgs(p.args)
 	root.SetOut(p.out)
-	root.SetErr(io.Discard) // what cobra would print besides
 	err := root.Execute()
 	var usage *exit.UsageError
 	if err != nil && !errors.As(err, &usage) {

@@ -9,7 +9,7 @@ import (
 	"holdfast.dev/filelock"
 )
 
-const unknownScheme = `this program has no driver for redis://; it has: file://, remote-test://`
+const unknownScheme = `this program has no driver for redis://; it has: deaf-test://, file://, remote-test://`
 
 func TestWhereTheStoreIs(t *testing.T) {
 	w := newWorld(t)

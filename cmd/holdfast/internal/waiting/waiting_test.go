@@ -200,6 +200,19 @@ func TestProblems(t *testing.T) {
 	})
 }
 
+// What comes after Done begins nothing, also if nothing had begun before.
+func TestDoneBeforeAnything(t *testing.T) {
+	p := new(page)
+	d := newDisplay(say.New(p), true, nil)
+	d.Done()
+	d.Observe(t.Context(), waits("x", time.Hour, heldByBackup))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.begun || p.take() != "" {
+		t.Error("news after Done were taken")
+	}
+}
+
 // A pipe that nobody reads blocks neither Observe nor, for ever, Done.
 func TestBlockedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
