@@ -207,8 +207,12 @@ func (w *world) startCmd(cmd *exec.Cmd) *running {
 		if w.dump(); !w.t.Failed() && !r.hasEnded() {
 			w.t.Errorf("nobody waited for the end of %q", cmd.Args)
 		}
+		hadEnded := r.hasEnded()
 		cmd.Process.Kill()
 		<-r.done
+		if text, err := os.ReadFile(r.err.Name()); w.t.Failed() && err == nil {
+			w.t.Logf("%q had ended %t: %v, errors %q", cmd.Args, hadEnded, cmd.ProcessState, text)
+		}
 	})
 	return r
 }
