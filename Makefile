@@ -23,7 +23,8 @@ test: packages ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a 
 	go run ./internal/testrun -timeout=15m $(ARGS) work
 
 .PHONY: race
-race: packages ## Run the tests, shortened, under the race detector
+race: ## Run the tests, shortened, under the race detector
+	@.ci/packages race
 	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
 
 .PHONY: lint

@@ -46,14 +46,14 @@ func (m *machine) has(script string, names ...string) {
 }
 
 // packages runs the script there.
-func (m *machine) packages(environment ...string) (output string, code int, done []string) {
+func (m *machine) packages(require string, args ...string) (output string, code int, done []string) {
 	m.t.Helper()
 	script, err := filepath.Abs("../../.ci/packages")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(m.t.Context(), filepath.Join(m.bin, "sh"), script)
-	cmd.Env = append([]string{"PATH=" + m.bin, "BIN=" + m.bin, "DONE=" + m.done}, environment...)
+	cmd := exec.CommandContext(m.t.Context(), filepath.Join(m.bin, "sh"), append([]string{script}, args...)...)
+	cmd.Env = []string{"PATH=" + m.bin, "BIN=" + m.bin, "DONE=" + m.done, "HOLDFAST_TEST_REQUIRE=" + require}
 	raw, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -71,7 +71,7 @@ const (
 	freshApt = `echo "$*" >>"$DONE"
 case $1 in
 update) : >"$BIN/updated" ;;
-install) [ -e "$BIN/updated" ] || exit 100; for c in flock setsid git; do ln -s "$BIN/true" "$BIN/$c"; done ;;
+install) [ -e "$BIN/updated" ] || exit 100; for c in flock setsid unshare git cc; do ln -s "$BIN/true" "$BIN/$c"; done ;;
 esac`
 	// An apt-get that must not be called.
 	noApt = `echo called >>"$DONE"`
@@ -80,12 +80,13 @@ esac`
 	noSudo = `exit 1`
 
 	install = "install_--yes_--no-install-recommends_git_util-linux"
+	forRace = "install_--yes_--no-install-recommends_gcc_libc6-dev"
 )
 
 // TestPackages: make test installs what the tests use where it can, tells what to install where it cannot, and costs nothing where
 // nothing is missing.
 func TestPackages(t *testing.T) {
-	all := []string{"bash", "flock", "git", "nohup", "setsid", "stty"}
+	all := []string{"bash", "flock", "git", "nohup", "setsid", "stty", "unshare"}
 	some := []string{"bash", "nohup", "stty"}
 	tests := []struct {
 		name    string
@@ -97,15 +98,18 @@ func TestPackages(t *testing.T) {
 		code    int
 		done    string
 		says    string
+		args    []string
 	}{
-		{"nothing is missing", all, noApt, noSudo, "0", "all", 0, "", ""},
-		{"root installs", some, freshApt, "", "0", "all", 0, install + " update " + install, "installing what the tests need: git util-linux"},
-		{"a user with sudo installs", some, freshApt, sudo, "1000", "all", 0, install + " update " + install, "installing"},
-		{"a user without is told", some, noApt, noSudo, "1000", "", 0, "", "apt-get install git util-linux"},
-		{"and told without sudo at all", some, noApt, "", "1000", "", 0, "", "apt-get install git util-linux"},
-		{"which is an error where all is required", some, noApt, noSudo, "1000", "all", 1, "", "apt-get install git util-linux"},
-		{"another system", some, "", sudo, "0", "", 0, "", "apt-get install git util-linux), or what has the same commands elsewhere"},
-		{"an installation that fails", some, "exit 100", "", "0", "all", 1, "", "could not be installed: git util-linux"},
+		{"nothing is missing", all, noApt, noSudo, "0", "all", 0, "", "", nil},
+		{"root installs", some, freshApt, "", "0", "all", 0, install + " update " + install, "installing what the tests need: git util-linux", nil},
+		{"a user with sudo installs", some, freshApt, sudo, "1000", "all", 0, install + " update " + install, "installing", nil},
+		{"a user without is told", some, noApt, noSudo, "1000", "", 0, "", "apt-get install git util-linux", nil},
+		{"and told without sudo at all", some, noApt, "", "1000", "", 0, "", "apt-get install git util-linux", nil},
+		{"which is an error where all is required", some, noApt, noSudo, "1000", "all", 1, "", "apt-get install git util-linux", nil},
+		{"another system", some, "", sudo, "0", "", 0, "", "apt-get install git util-linux), or what has the same commands elsewhere", nil},
+		{"an installation that fails", some, "exit 100", "", "0", "all", 1, "", "could not be installed: git util-linux", nil},
+		{"the race detector needs more", all, freshApt, "", "0", "all", 0, forRace + " update " + forRace, "installing", []string{"race"}},
+		{"which is told, too", all, noApt, noSudo, "1000", "all", 1, "", "apt-get install gcc libc6-dev)", []string{"race"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +121,7 @@ func TestPackages(t *testing.T) {
 					m.has(script, name)
 				}
 			}
-			output, code, done := m.packages("HOLDFAST_TEST_REQUIRE=" + tt.require)
+			output, code, done := m.packages(tt.require, tt.args...)
 			if code != tt.code || strings.Join(done, " ") != tt.done {
 				t.Errorf("code %d, want %d; apt-get was asked for %q, want %q; it said:\n%s", code, tt.code, done, tt.done, output)
 			}
