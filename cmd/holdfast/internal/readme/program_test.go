@@ -43,6 +43,9 @@ func startHello(t *testing.T, h *house, path string) *hello {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := cmd.StdinPipe(); err != nil { // on which nobody presses anything
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,7 @@ func (h *hello) token(t *testing.T) (n uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Sscanf(line, "I have the lock, with token %d\n", &n); err != nil {
+	if _, err := fmt.Sscanf(line, "I have the lock, until you press Enter, with token %d\n", &n); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
 	return n
