@@ -22,7 +22,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.standIn(t, filepath.Join(h.home, "bin", "nightly-report"))
+	h.standIn(t, filepath.Join(h.home, "bin", "report"))
 	h.standIn(t, filepath.Join(h.repository, "deploy.sh"))
 	r := &reader{t: t, house: h, first: newTerminal(t, h)}
 	for _, b := range all {
@@ -30,7 +30,7 @@ func TestReadme(t *testing.T) {
 	}
 	r.interrupt()
 	r.takeTurns()
-	for _, want := range []string{"nightly-report  under nightly-report\n", "deploy.sh v1.2 under production\n"} {
+	for _, want := range []string{"report  under report\n", "deploy.sh v1.2 under production\n"} {
 		if !strings.Contains(h.noted(t), want) {
 			t.Errorf("%q was not run", want)
 		}
