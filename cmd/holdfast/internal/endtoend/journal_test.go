@@ -99,8 +99,9 @@ func (w *world) events(p process) []string {
 	return all
 }
 
-// apart fails the test unless the lives of different runs' actors, as far as the journal shows them, do not overlap.
-func (w *world) apart() {
+// apart fails the test unless the lives of different runs' actors, as far as the journal shows them, do not overlap: those of the
+// runs that are named, or of all.
+func (w *world) apart(runs ...string) {
 	w.t.Helper()
 	type life struct {
 		run         string
@@ -108,6 +109,9 @@ func (w *world) apart() {
 	}
 	lives := make(map[string]*life)
 	for _, e := range w.entries() {
+		if len(runs) > 0 && !slices.Contains(runs, e.run) {
+			continue
+		}
 		l := lives[e.run]
 		if l == nil {
 			l = &life{e.run, e.at, e.at}

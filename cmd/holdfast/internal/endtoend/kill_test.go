@@ -4,6 +4,7 @@ package endtoend_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,39 +24,64 @@ const killed = 60
 // ignore every signal.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, func(t *testing.T, w *world) {
-		random := newRandom(t)
-		n, began := *rounds, 0
-		if w.server != nil {
-			n /= 5 // each waits for the end of a TTL
+	w, random := newWorld(t), newRandom(t)
+	for i := range *rounds {
+		w.killOne(random, "x", fmt.Sprint("run", i)).ends(0)
+	}
+	w.apart()
+	w.hasBegun()
+}
+
+// The same where nothing but the end of a TTL frees the lock of a program that was killed.
+func TestKillServed(t *testing.T) {
+	t.Parallel()
+	w, random := newServedWorld(t), newRandom(t)
+	var after []*running
+	for i := range max(*rounds/5, 5) { // each waits for the end of a TTL, so they do it together
+		run := fmt.Sprint("run", i)
+		after = append(after, w.killOne(random, run, run))
+	}
+	for i, next := range after {
+		next.ends(0)
+		run := fmt.Sprint("run", i)
+		w.apart(run, run+"-next")
+	}
+	w.hasBegun()
+}
+
+// killOne starts a run and kills it at a random moment. It returns another one, of the same name, that waits meanwhile.
+func (w *world) killOne(random *rand.Rand, name, run string) *running {
+	w.t.Helper()
+	victim := w.start("holdfast", "run", "-q", "--ttl", "4s", name, "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
+	switch random.IntN(3) {
+	case 0:
+		pause(random, killed)
+	case 1: // it starts its guard and its command now
+		until(w.t, "it has a child", func() bool { return victim.process().hasChild() })
+		pause(random, 5)
+	case 2:
+		w.await(run, "start", 1+random.IntN(3))
+		pause(random, 5)
+	}
+	next := w.start("holdfast", "run", "-q", name, "--", "actor", "-leave", w.journal, run+"-next")
+	pause(random, 5)
+	victim.kill(unix.SIGKILL)
+	victim.ends(128 + int(unix.SIGKILL))
+	return next
+}
+
+// hasBegun checks that some of those that were killed had begun.
+func (w *world) hasBegun() {
+	w.t.Helper()
+	began := make(map[string]bool)
+	for _, e := range w.entries() {
+		if !strings.HasSuffix(e.run, "-next") {
+			began[e.run] = true
 		}
-		for i := range n {
-			run := fmt.Sprint("run", i)
-			victim := w.start("holdfast", "run", "-q", "--ttl", "1s", "x", "--",
-				"actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
-			switch random.IntN(3) {
-			case 0:
-				pause(random, killed)
-			case 1: // it starts its guard and its command now
-				until(t, "it has a child", func() bool { return victim.process().hasChild() })
-				pause(random, 5)
-			case 2:
-				w.await(run, "start", 1+random.IntN(3))
-				pause(random, 5)
-			}
-			next := w.start("holdfast", "run", "-q", "x", "--", "actor", "-leave", w.journal, run+"-next")
-			pause(random, 5)
-			victim.kill(unix.SIGKILL)
-			victim.ends(128 + int(unix.SIGKILL))
-			next.ends(0)
-			began += min(w.saw(run, "start"), 1)
-		}
-		w.apart()
-		t.Logf("the command had begun in %d rounds of %d", began, n)
-		if began == 0 {
-			t.Error("the command never began: nothing was tried")
-		}
-	})
+	}
+	if w.t.Logf("the commands of %d runs had begun", len(began)); len(began) == 0 {
+		w.t.Error("nothing was tried")
+	}
 }
 
 // Two that wait and one that holds, all killed but one at the same time: the last one begins when the group is dead.
@@ -91,25 +117,18 @@ func TestKillAll(t *testing.T) {
 func TestSuspendedProgram(t *testing.T) {
 	t.Parallel()
 	w := newServedWorld(t)
-	for i := range 2 {
-		run := fmt.Sprint("run", i)
-		victim := w.start("holdfast", "run", "--ttl", "1s", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
-		cast := w.cast(run, 3)
-		victim.kill(unix.SIGSTOP)
-		stopped(t, victim.process())
-		next := w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, run+"-next")
-		next.ends(0)
-		for _, p := range cast {
-			if p.alive() {
-				t.Errorf("%v lives after another run", p)
-			}
-		}
-		victim.kill(unix.SIGCONT)
-		victim.ends(75)
-		if !victim.hasEnded() || w.saw(run+"-next", "start") != 1 {
-			t.Error("the other run did not begin once")
+	victim := w.start("holdfast", "run", "--ttl", "3s", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, "a")
+	cast := w.cast("a", 3)
+	victim.kill(unix.SIGSTOP)
+	stopped(t, victim.process())
+	w.holdfast(0, "run", "x", "--", "actor", "-leave", w.journal, "next")
+	for _, p := range cast {
+		if p.alive() {
+			t.Errorf("%v lives after another run", p)
 		}
 	}
+	victim.kill(unix.SIGCONT)
+	victim.ends(75)
 	w.apart()
 }
 
@@ -118,7 +137,7 @@ func TestStoppedForTooLong(t *testing.T) {
 	t.Parallel()
 	w := newServedWorld(t)
 	x := w.terminal()
-	x.enter("holdfast run --ttl 1s x -- actor -beat $J a\n")
+	x.enter("holdfast run --ttl 3s x -- actor -beat $J a\n")
 	program, command := w.programOf("a")
 	x.hasForeground(command.pid)
 	x.enter(controlZ)
@@ -157,7 +176,7 @@ func TestStoppedForLongOnADirectory(t *testing.T) {
 func TestKillForking(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, w *world) {
-		r := w.start("holdfast", "run", "--ttl", "1s", "x", "--", "sh", "-c",
+		r := w.start("holdfast", "run", "--ttl", "4s", "x", "--", "sh", "-c",
 			"echo $$ >leader; n=0; while [ $n -lt 500 ]; do n=$((n+1)); (trap '' TERM; sleep 1000; true) & done; wait")
 		until(t, "it has begun", func() bool { return unix.Access(w.path("leader"), unix.R_OK) == nil && w.readFile("leader") != "" })
 		group, err := strconv.Atoi(strings.TrimSpace(w.readFile("leader")))
