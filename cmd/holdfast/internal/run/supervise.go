@@ -32,7 +32,8 @@ type supervisor struct {
 	valid   context.Context // ends with the hold
 	lost    error           // why it ended
 	guard   *guard.Guard
-	keep    []*os.File // for the guard
+	told    driver.Instant // until when, the guard thinks, the hold is good
+	keep    []*os.File     // for the guard
 	job     *job.Job
 	kill    <-chan time.Time // when to send KILL
 	linger  <-chan time.Time // when to say that something still runs
@@ -62,6 +63,7 @@ func (s *supervisor) run() int {
 	}
 	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, s.path)
 	s.loop()
+	s.lookBack()
 	s.job.Close()
 	if s.killed {
 		guard.AwaitInner(s.id)
@@ -100,23 +102,37 @@ func (s *supervisor) post() (err error) {
 		return fmt.Errorf("the guard process: %w", err)
 	}
 	s.guard.Begin(s.id)
-	s.guard.Until(s.until())
+	s.tellUntil()
 	if s.job != nil {
 		s.guard.Watch(s.job.Group())
 	}
 	return nil
 }
 
-// until is when the guard must act: as long before the hold could be somebody else's as this program would. The clock is read first,
-// so that the answer is early rather than late.
-func (s *supervisor) until() driver.Instant {
+// tellUntil tells the guard when to act: as long before the hold could be somebody else's as this program would. The clock is read
+// first, so that the answer is early rather than late.
+func (s *supervisor) tellUntil() error {
 	now := guard.Now()
-	left := s.hold.Left()
-	if left == holdfast.Forever {
-		return driver.Never
+	s.told = driver.Never
+	if left := s.hold.Left(); left != holdfast.Forever {
+		s.told = now.Add(left - s.plan.lead())
 	}
-	return now.Add(left - s.plan.lead())
+	return s.guard.Until(s.told)
 }
+
+// lookBack sees a loss that the loop did not, because the command ended with it: this program was stopped, and the guard has acted.
+func (s *supervisor) lookBack() {
+	if s.lost == nil {
+		s.lost = context.Cause(s.valid)
+	}
+	killed := s.status.Signaled() && s.status.Signal() == syscall.SIGKILL
+	if s.lost == nil && killed && !guard.Now().Before(s.told) {
+		s.lost = errStopped
+		s.tell(true, "%v", s.lost)
+	}
+}
+
+var errStopped = errors.New("the lock was about to run out while this program was stopped: the command was ended")
 
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.
 const lingerAfter = 2 * time.Second
@@ -141,7 +157,7 @@ func (s *supervisor) loop() {
 			s.killed = true
 			s.job.Signal(syscall.SIGKILL)
 		case <-s.news.renewed:
-			if lost != nil && s.guard.Until(s.until()) != nil {
+			if lost != nil && s.tellUntil() != nil {
 				s.guard.Kill() // it has ended, or does not read: another one will
 			}
 		case <-guardEnded:
@@ -220,8 +236,8 @@ func (s *supervisor) end() {
 	case errors.Is(err, holdfast.ErrLost):
 		if s.lost == nil {
 			s.tell(true, "%v", err)
+			s.lost = err
 		}
-		s.lost = err
 	case err != nil:
 		s.tell(true, "%v", err)
 	}
