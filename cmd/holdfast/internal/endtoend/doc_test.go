@@ -11,5 +11,9 @@
 //     line with the time of CLOCK_BOOTTIME, so that "dead before another began" is measured and not guessed.
 //   - A terminal is a pseudo-terminal with an interactive bash on it. Tests type, and wait for what they expect to see.
 //
+// What goes wrong at unlucky moments only is tried fifty times; thousands of times with
+//
+//	go test ./internal/endtoend -run Kill -v -rounds 5000
+//
 // Nothing sleeps for a while and hopes: tests wait for conditions, for half a minute if need be, and print what they saw instead.
 package endtoend_test
