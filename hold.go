@@ -269,6 +269,15 @@ func (h *Hold) Unlock() error {
 	return h.free(unlockWait)
 }
 
+// Undo gives the lock back as if it had never been got: it is Unlock, but MinHold does not count. It is for a holder that finds, before
+// it has begun, that it cannot do its work: somebody else should then not have to wait for the end of a minimum hold.
+func (h *Hold) Undo() error {
+	if h.parts != nil {
+		return h.unlockParts(unlockWait, (*Hold).undo)
+	}
+	return h.undo(unlockWait)
+}
+
 // free unlocks a hold, and waits for the store no longer than wait.
 func (h *Hold) free(wait time.Duration) error { return h.unlock(h.t.req, wait) }
 

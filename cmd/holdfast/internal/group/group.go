@@ -1,6 +1,5 @@
 //go:build unix
 
-// Package group looks after process groups: a command and everything that it started and that has not left its group.
 package group
 
 import (
@@ -23,28 +22,30 @@ func Signal(group int, s syscall.Signal) error {
 // Running reports whether anything of a group can still do something. Zombies cannot: they are over, and only wait for a parent
 // that looks, which some containers lack.
 func Running(group int) bool {
-	if syscall.Kill(-group, 0) == syscall.ESRCH { // the usual end, for one system call
-		return false
-	}
-	return runs(group)
+	_, running := member(group)
+	return running
 }
 
-// pauses between two looks at a group: short at first, because most end at once.
+// exists reports whether a group has members, zombies too, and also those that may not be signalled.
+func exists(group int) bool { return syscall.Kill(-group, 0) != syscall.ESRCH }
+
+// pauses between two looks at a group: short at first, because most end at once, or leave it as daemons do. Later the end of the
+// process that was found wakes us where the system can.
 const (
 	firstPause = time.Millisecond
-	lastPause  = 50 * time.Millisecond
+	lastPause  = time.Second
 )
 
-// Await calls again, if it is not nil, and looks whether the group still runs, until it does not. No event tells the end of
-// somebody else's child, or that it went into a group of its own.
+// Await calls again, if it is not nil, and looks whether the group still runs, until it does not.
 func Await(group int, again func()) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if again != nil {
 			again()
 		}
-		if !Running(group) {
+		pid, running := member(group)
+		if !running {
 			return
 		}
-		time.Sleep(pause)
+		awaitEnd(pid, pause)
 	}
 }

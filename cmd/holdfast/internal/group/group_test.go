@@ -61,10 +61,11 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for stopped := false; !stopped; time.Sleep(time.Millisecond) {
-		Each(func(pid, _ int, state byte) bool {
-			stopped = stopped || pid == cmd.Process.Pid && state == 'T'
-			return true
-		})
+		p, err := Look(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped = p.Stopped
 	}
 	if !Running(cmd.Process.Pid) {
 		t.Error("a stopped process counts as ended")

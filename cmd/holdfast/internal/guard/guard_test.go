@@ -83,12 +83,8 @@ func await(t *testing.T, what string, done func() bool) {
 }
 
 func isOver(pid int) bool {
-	over := true
-	group.Each(func(each, _ int, state byte) bool {
-		over = each != pid || state == 'Z' || state == 'X'
-		return over
-	})
-	return over
+	p, err := group.Look(pid)
+	return err != nil || p.Over
 }
 
 // The program ends: the whole group is dead before the guard ends, and with it the files that it keeps.
@@ -161,9 +157,10 @@ func TestLeave(t *testing.T) {
 // The program dies before it could say which group it is: what it started is found by its environment, and nothing else is.
 func TestDeathBeforeWatch(t *testing.T) {
 	id := ID{1, 2, 3}
-	leader, other := startCommand(t, RunVariable+"=outer/"+id.String())
-	stranger, _ := startCommand(t, RunVariable+"="+ID{9}.String())
-	inner, _ := startCommand(t, RunVariable+"="+id.String()+"/"+ID{8}.String())
+	leader, other := startCommand(t, group.MarkVariable+"=outer/"+id.String())
+	stranger, _ := startCommand(t, group.MarkVariable+"="+ID{9}.String())
+	inner, _ := startCommand(t, group.MarkVariable+"="+id.String()+"/"+ID{8}.String())
+	outer, _ := startCommand(t, group.MarkVariable+"=outer")
 	g := start(t, "outer/"+id.String())
 	must(t, g.Begin(id))
 	g.hangUp()
@@ -174,39 +171,42 @@ func TestDeathBeforeWatch(t *testing.T) {
 	if isOver(stranger) {
 		t.Error("the command of another run was killed")
 	}
-	if isOver(inner) {
-		t.Error("the command of an inner run was killed: that is its own guard's")
+	if !isOver(inner) {
+		t.Error("the command of an inner run runs on")
+	}
+	if isOver(outer) {
+		t.Error("what an outer run has started was killed")
 	}
 }
 
-// A guard that has killed a command waits for the guards of runs inside it.
-func TestInnerGuards(t *testing.T) {
-	outer, inner := ID{1}, ID{2}
-	innerGuard := start(t, outer.String()+"/"+inner.String())
-	await(t, "the inner guard to show its name", func() bool {
-		comm, _ := os.ReadFile("/proc/" + strconv.Itoa(innerGuard.Pid()) + "/comm")
-		return strings.TrimSpace(string(comm)) == name
-	})
-	leader, _ := startCommand(t)
-	g := start(t, outer.String())
-	must(t, g.Begin(outer))
-	must(t, g.Watch(leader))
-	g.hangUp()
-	await(t, "the command to be killed", func() bool { return isOver(leader) })
-	for range 20 { // a look at /proc each: long enough for a guard that does not wait
-		isOver(leader)
-	}
-	select {
-	case <-g.Ended():
-		t.Fatal("the guard did not wait for the inner one")
-	default:
-	}
-	innerGuard.hangUp()
-	<-g.Ended()
-	select {
-	case <-innerGuard.Ended():
-	default:
-		await(t, "the inner guard's end to be seen", func() bool { return isOver(innerGuard.Pid()) })
+// A program that is stopped because its command is goes on when somebody continues the command alone, or kills it.
+func TestPause(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGCONT, syscall.SIGKILL} {
+		command, _ := startCommand(t)
+		program, _ := startCommand(t) // stands for it
+		isStopped := func(pid int) bool {
+			p, err := group.Look(pid)
+			return err == nil && p.Stopped
+		}
+		must(t, syscall.Kill(command, syscall.SIGSTOP))
+		must(t, syscall.Kill(program, syscall.SIGSTOP))
+		await(t, "both to stop", func() bool { return isStopped(command) && isStopped(program) })
+		g := start(t, "")
+		must(t, g.Watch(command))
+		must(t, g.say(message{kind: pause, value: int64(program)}, nil))
+		must(t, g.Until(Now().Add(time.Hour)))
+		end := Now().Add(3 * looks)
+		await(t, "the guard to have looked", func() bool { return end.Before(Now()) })
+		if !isStopped(program) {
+			t.Error("the program was continued although its command is stopped")
+		}
+		must(t, syscall.Kill(command, s))
+		await(t, "the program to be continued", func() bool { return !isStopped(program) })
+		must(t, g.Resume())
+		must(t, syscall.Kill(program, syscall.SIGSTOP))
+		must(t, g.Leave())
+		<-g.Ended()
+		await(t, "the program to stop", func() bool { return isStopped(program) })
 	}
 }
 
@@ -232,7 +232,7 @@ func TestGuardProcess(t *testing.T) {
 		t.Errorf("it stands in %q, %v", dir, err)
 	}
 	environment, err := os.ReadFile("/proc/" + strconv.Itoa(g.Pid()) + "/environ")
-	if want := RunVariable + "=\x00"; err != nil || string(environment) != want {
+	if want := group.MarkVariable + "=\x00"; err != nil || string(environment) != want {
 		t.Errorf("its environment is %q, %v; want %q", environment, err, want)
 	}
 	arguments, _ := os.ReadFile("/proc/" + strconv.Itoa(g.Pid()) + "/cmdline")

@@ -19,23 +19,12 @@ func Main() int {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2,
 		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE)
 	showName()
-	w := watcher{until: driver.Never, alarm: newAlarm()}
+	w := watcher{until: driver.Never, session: -1, alarm: newAlarm()}
 	w.watch()
-	if !w.left {
-		w.kill()
+	if !w.left && (w.begun || w.group != 0) {
+		group.Kin{Group: w.group, Session: w.session, Mark: w.id.String()}.Kill()
 	}
 	return 0
-}
-
-// kill returns when nothing of the command runs any more.
-func (w *watcher) kill() {
-	if w.group == 0 && w.begun {
-		w.group = findGroup(w.id, w.session)
-	}
-	if w.group != 0 {
-		group.Await(w.group, func() { group.Signal(w.group, syscall.SIGKILL) })
-	}
-	AwaitInner(w.id)
 }
 
 const input = 0
@@ -49,8 +38,9 @@ type watcher struct {
 	session int // the program's
 	left    bool
 	group   int
-	ended   bool // the pipe
+	ended   bool // the line
 	rest    []byte
+	paused  int // the program, which is stopped because the command is; 0: it goes on
 }
 
 // watch returns when it is time to act.
@@ -61,8 +51,22 @@ func (w *watcher) watch() {
 		if w.ended || w.left || !Now().Before(w.until) {
 			return
 		}
-		w.alarm.wait(w.until)
+		w.alarm.wait(min(w.until, w.wake()))
 	}
+}
+
+// looks is how often a stopped command is looked at.
+const looks = 200 * time.Millisecond
+
+// wake continues a program that is stopped although its command is not, and returns when to look again.
+func (w *watcher) wake() driver.Instant {
+	if w.paused == 0 {
+		return driver.Never
+	}
+	if command, err := group.Look(w.group); err != nil || !command.Stopped {
+		syscall.Kill(w.paused, syscall.SIGCONT)
+	}
+	return Now().Add(looks)
 }
 
 // read takes in what there is to read. Files that come with it stay open until this process ends.
@@ -101,6 +105,10 @@ func (w *watcher) take(m message) {
 		w.until = driver.Instant(m.value)
 	case leave:
 		w.left = true
+	case pause:
+		w.paused = int(m.value)
+	case resume:
+		w.paused = 0
 	}
 }
 

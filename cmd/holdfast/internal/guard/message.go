@@ -14,6 +14,8 @@ const (
 	watch
 	until
 	leave
+	pause
+	resume
 )
 
 // ID names a run.
@@ -25,7 +27,7 @@ func (id ID) String() string { return hex.EncodeToString(id[:]) }
 type message struct {
 	kind  kind
 	id    ID    // begin
-	value int64 // begin: the program's session; watch, until: what they say
+	value int64 // begin: the program's session; watch, until, pause: what they say
 }
 
 const messageSize = 1 + len(ID{}) + 8

@@ -16,6 +16,8 @@ func TestMessages(t *testing.T) {
 		{kind: until, value: math.MinInt64},
 		{kind: leave},
 		{kind: keep},
+		{kind: pause, value: 4711},
+		{kind: resume},
 	} {
 		encoded := m.encode()
 		if len(encoded) != messageSize {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holdfast.dev/cmd/holdfast/internal/group"
 	"holdfast.dev/driver"
 )
 
@@ -49,7 +50,7 @@ func begun(runs string) (*Guard, error) {
 	// Not os.StartProcess: the first one in a process starts another, to learn what the kernel can do.
 	pid, err := syscall.ForkExec(executable(), []string{name}, &syscall.ProcAttr{
 		Dir:   "/", // else it would keep a file system from being unmounted
-		Env:   []string{RunVariable + "=" + runs},
+		Env:   []string{group.MarkVariable + "=" + runs},
 		Files: []uintptr{uintptr(its), uintptr(nowhere), uintptr(nowhere)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
@@ -108,6 +109,12 @@ func (g *Guard) Until(t driver.Instant) error {
 
 // Leave says that nothing of the command runs any more.
 func (g *Guard) Leave() error { return g.say(message{kind: leave}, nil) }
+
+// Pause says that the command is stopped, and that this program will be.
+func (g *Guard) Pause() error { return g.say(message{kind: pause, value: int64(os.Getpid())}, nil) }
+
+// Resume says that this program goes on.
+func (g *Guard) Resume() error { return g.say(message{kind: resume}, nil) }
 
 // say sends a message, and does not wait. An error means that the guard is of no use any more: it has ended, or does not read.
 func (g *Guard) say(m message, rights []byte) error {

@@ -1,15 +1,12 @@
 package guard
 
 import (
-	"bytes"
 	"math"
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"holdfast.dev/cmd/holdfast/internal/group"
 	"holdfast.dev/driver"
 )
 
@@ -70,73 +67,4 @@ func (a alarm) wait(t driver.Instant) {
 		}
 		poll(-1, a.fd)
 	}
-}
-
-// becoming is how long a process may take to be replaced by another program, on a machine that has much else to do.
-const becoming = 2 * time.Second
-
-// findGroup finds the group of a command that was started, or was about to be, by its environment; 0: there is none. A process of the
-// session that shows no environment may be about to become another: it is looked at again, for a while, because some never have one.
-func findGroup(id ID, session int) (found int) {
-	enough := Now().Add(becoming)
-	again(func(p process) bool {
-		switch {
-		case bytes.HasSuffix(p.runs, []byte(id.String())) && p.group != p.session:
-			found = p.group
-		case len(p.environment) == 0:
-			return p.session == session && Now().Before(enough)
-		}
-		return false
-	}, func() bool { return found == 0 })
-	return found
-}
-
-// AwaitInner waits for the guards of runs inside a run whose command was killed.
-func AwaitInner(id ID) {
-	again(func(p process) bool {
-		if !bytes.Contains(p.runs, []byte(id.String()+"/")) {
-			return false
-		}
-		comm, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/comm")
-		return err == nil && string(bytes.TrimSpace(comm)) == name
-	}, func() bool { return true })
-}
-
-// A process as /proc shows it.
-type process struct {
-	pid, group, session int
-	environment         []byte
-	runs                []byte // its HOLDFAST_RUN
-}
-
-// again calls f with every process that runs, over and over, while it is wanted, until f has twice said no to all of them: a process
-// that was just being made is seen the second time.
-func again(f func(process) bool, wanted func() bool) {
-	for clean := 0; clean < 2 && wanted(); {
-		clean++
-		group.Each(func(pid, itsGroup int, state byte) bool {
-			if state == 'Z' || state == 'X' {
-				return true
-			}
-			p := process{pid: pid, group: itsGroup}
-			p.session, _ = unix.Getsid(pid)
-			p.environment, _ = os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-			p.runs = runsIn(p.environment)
-			if f(p) {
-				clean = 0
-			}
-			return wanted()
-		})
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// runsIn is HOLDFAST_RUN in an environment.
-func runsIn(environment []byte) []byte {
-	for variable := range bytes.SplitSeq(environment, []byte{0}) {
-		if runs, ok := bytes.CutPrefix(variable, []byte(RunVariable+"=")); ok {
-			return runs
-		}
-	}
-	return nil
 }

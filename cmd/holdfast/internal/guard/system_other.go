@@ -59,10 +59,3 @@ func (alarm) wait(t driver.Instant) {
 	}
 	poll(max(0, min(t.Sub(Now()), time.Second)))
 }
-
-// findGroup: nobody else's environment can be read here. The parent-death signal is missing too, so that a program which is killed
-// in the microseconds after it started its command leaves that behind.
-func findGroup(ID, int) int { return 0 }
-
-// AwaitInner cannot see inner guards here.
-func AwaitInner(ID) {}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/group"
 	"holdfast.dev/cmd/holdfast/internal/guard"
 )
 
@@ -47,17 +48,17 @@ func (p *Plan) environment(hold *holdfast.Hold, news *news, runs string) []strin
 		held = append(held, outer{token: token, permits: p.Limit > 0, label: news.label(name), name: name})
 	}
 	ours := map[string]string{
-		nameVariable:      strings.Join(p.names(), "\n"),
-		tokenVariable:     strings.Join(tokens, "\n"),
-		heldVariable:      encodeHeld(held),
-		guard.RunVariable: runs,
+		nameVariable:       strings.Join(p.names(), "\n"),
+		tokenVariable:      strings.Join(tokens, "\n"),
+		heldVariable:       encodeHeld(held),
+		group.MarkVariable: runs,
 	}
 	environment := slices.DeleteFunc(os.Environ(), func(each string) bool {
 		key, _, _ := strings.Cut(each, "=")
 		_, replaced := ours[key]
 		return replaced
 	})
-	for _, key := range []string{nameVariable, tokenVariable, heldVariable, guard.RunVariable} {
+	for _, key := range []string{nameVariable, tokenVariable, heldVariable, group.MarkVariable} {
 		environment = append(environment, key+"="+ours[key])
 	}
 	return environment
@@ -65,7 +66,7 @@ func (p *Plan) environment(hold *holdfast.Hold, news *news, runs string) []strin
 
 // runsWith names the runs around this one, and this one.
 func runsWith(id guard.ID) string {
-	if outer := os.Getenv(guard.RunVariable); outer != "" {
+	if outer := os.Getenv(group.MarkVariable); outer != "" {
 		return outer + "/" + id.String()
 	}
 	return id.String()

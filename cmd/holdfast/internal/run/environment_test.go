@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast.dev/cmd/holdfast/internal/group"
 	"holdfast.dev/cmd/holdfast/internal/guard"
 )
 
@@ -38,11 +39,11 @@ func TestHeldOfSomebodyElse(t *testing.T) {
 // Runs are named from the outermost to the innermost.
 func TestRunsWith(t *testing.T) {
 	id := guard.ID{1}
-	t.Setenv(guard.RunVariable, "")
+	t.Setenv(group.MarkVariable, "")
 	if got := runsWith(id); got != id.String() {
 		t.Errorf("the outermost is called %q", got)
 	}
-	t.Setenv(guard.RunVariable, "a/b")
+	t.Setenv(group.MarkVariable, "a/b")
 	if got := runsWith(id); got != "a/b/"+id.String() {
 		t.Errorf("an inner one is called %q", got)
 	}

@@ -87,7 +87,7 @@ func (p *Plan) get(signals *signals, news *news) (*holdfast.Client, *holdfast.Ho
 	}
 	by := end()
 	if by != nil && err == nil { // it came with the grant
-		hold.Unlock()
+		hold.Undo()
 	}
 	if by != nil {
 		err = by

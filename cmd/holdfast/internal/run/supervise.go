@@ -11,8 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast.dev"
 	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/group"
 	"holdfast.dev/cmd/holdfast/internal/guard"
 	"holdfast.dev/cmd/holdfast/internal/job"
 	"holdfast.dev/driver"
@@ -38,7 +41,6 @@ type supervisor struct {
 	kill    <-chan time.Time // when to send KILL
 	linger  <-chan time.Time // when to say that something still runs
 	replace <-chan time.Time // when to start another guard
-	killed  bool             // it was sent
 	status  syscall.WaitStatus
 
 	passedINT   bool
@@ -52,12 +54,12 @@ func (s *supervisor) run() int {
 	defer cancel()
 	s.valid = s.hold.Context(valid)
 	if s.lost = context.Cause(s.valid); s.lost != nil { // the program was stopped since the grant
-		s.end()
+		s.end(s.hold.Undo)
 		s.plan.Voice.Printf("%v; the command was not started", s.lost)
 		return exit.Lost
 	}
 	if err := s.start(); err != nil {
-		s.end()
+		s.end(s.hold.Undo)
 		s.plan.Voice.Printf("%v", err)
 		return startCode(err)
 	}
@@ -65,10 +67,10 @@ func (s *supervisor) run() int {
 	s.loop()
 	s.lookBack()
 	s.job.Close()
-	if s.killed {
-		guard.AwaitInner(s.id)
+	if s.lost != nil {
+		s.kin().Kill() // what has left the group, too
 	}
-	s.end()
+	s.end(s.hold.Unlock)
 	return s.code()
 }
 
@@ -154,8 +156,7 @@ func (s *supervisor) loop() {
 			lost = nil
 			s.lose()
 		case <-s.kill:
-			s.killed = true
-			s.job.Signal(syscall.SIGKILL)
+			go s.kin().Kill()
 		case <-s.news.renewed:
 			if lost != nil && s.tellUntil() != nil {
 				s.guard.Kill() // it has ended, or does not read: another one will
@@ -183,7 +184,9 @@ func (s *supervisor) loop() {
 // changed does what follows when the command has stopped or ended.
 func (s *supervisor) changed(status syscall.WaitStatus) {
 	if status.Stopped() {
+		s.guard.Pause()
 		s.job.Stopped(status.StopSignal())
+		s.guard.Resume()
 		return
 	}
 	s.status = status
@@ -212,10 +215,16 @@ func (s *supervisor) pass(came syscall.Signal) {
 func (s *supervisor) lose() {
 	s.lost = context.Cause(s.valid)
 	left := s.hold.Left()
-	s.job.Signal(syscall.SIGTERM)
-	s.job.Signal(syscall.SIGCONT) // a stopped process cannot end
 	s.kill = time.After(s.plan.patience(left))
+	s.kin().Signal(syscall.SIGTERM)
+	s.kin().Signal(syscall.SIGCONT) // a stopped process cannot end
 	s.tell(true, "%v; ending the command", s.lost)
+}
+
+// kin is everything that belongs to the command.
+func (s *supervisor) kin() group.Kin {
+	session, _ := unix.Getsid(0)
+	return group.Kin{Group: s.job.Group(), Session: session, Mark: s.id.String()}
 }
 
 // tell prints a message without waiting for it: standard error may be a pipe that nobody reads, and the command must be ended in time
@@ -227,12 +236,12 @@ func (s *supervisor) tell(wanted bool, format string, args ...any) {
 }
 
 // end dismisses the guard and releases the lock.
-func (s *supervisor) end() {
+func (s *supervisor) end(release func() error) {
 	if s.guard != nil {
 		s.guard.Leave()
 		s.guard.Kill()
 	}
-	switch err := s.hold.Unlock(); {
+	switch err := release(); {
 	case errors.Is(err, holdfast.ErrLost):
 		if s.lost == nil {
 			s.tell(true, "%v", err)
