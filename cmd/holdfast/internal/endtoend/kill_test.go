@@ -25,14 +25,16 @@ const killed = 60
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w, random := newWorld(t), newRandom(t)
+	began := 0
 	for i := range *rounds {
 		w.killOne(random, "x", fmt.Sprint("run", i)).ends(0)
 		if i%25 == 24 || i == *rounds-1 {
 			w.apart()
-			w.hasBegun()
+			began += w.begun()
 			w.journal = w.path(fmt.Sprint("journal", i)) // a long one takes long to read, over and over
 		}
 	}
+	tried(t, began)
 }
 
 // The same where nothing but the end of a TTL frees the lock of a program that was killed.
@@ -49,7 +51,7 @@ func TestKillServed(t *testing.T) {
 		run := fmt.Sprint("run", i)
 		w.apart(run, run+"-next")
 	}
-	w.hasBegun()
+	tried(t, w.begun())
 }
 
 // killOne starts a run and kills it at a random moment. It returns another one, of the same name, that waits meanwhile.
@@ -73,17 +75,23 @@ func (w *world) killOne(random *rand.Rand, name, run string) *running {
 	return next
 }
 
-// hasBegun checks that some of those that were killed had begun.
-func (w *world) hasBegun() {
+// begun is how many of those that were killed had begun their commands.
+func (w *world) begun() int {
 	w.t.Helper()
-	began := make(map[string]bool)
+	runs := make(map[string]bool)
 	for _, e := range w.entries() {
 		if !strings.HasSuffix(e.run, "-next") {
-			began[e.run] = true
+			runs[e.run] = true
 		}
 	}
-	if w.t.Logf("the commands of %d runs had begun", len(began)); len(began) == 0 {
-		w.t.Error("nothing was tried")
+	return len(runs)
+}
+
+// tried checks that there was something to be killed.
+func tried(t *testing.T, began int) {
+	t.Helper()
+	if t.Logf("the commands of %d runs had begun", began); began == 0 {
+		t.Error("nothing was tried")
 	}
 }
 
