@@ -32,7 +32,7 @@
 //   - The guard was stopped, and goes on after T: it reads what the program said meanwhile before it looks at the clock.
 //   - The program is stopped between reading its clock and saying until: T is an instant, not a duration, so a late one does no harm.
 //   - The guard is killed: the program sees it, and starts another. The program is killed while there is none: the parent-death signal
-//     is left, and what the command started survives. Whoever kills both within a millisecond wins.
+//     is left, and what the command started survives. Whoever kills both within a few milliseconds wins.
 //   - The command is a run itself, whose command has a group of its own. It has the marks of both runs, so it is killed too; but not
 //     the inner guard, which keeps the inner lock until that is done.
 //   - The line is full because the guard is stopped for long: the program replaces it.

@@ -217,7 +217,7 @@ func TestGuardProcess(t *testing.T) {
 		name, _ := os.ReadFile("/proc/" + strconv.Itoa(g.Pid()) + "/comm")
 		return strings.TrimSpace(string(name))
 	}
-	await(t, "the guard to show its name", func() bool { return comm() == name }) // signals are ignored before that
+	await(t, "the guard to show its name", func() bool { return comm() == shortName }) // signals are ignored before that
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGTSTP} {
 		must(t, syscall.Kill(g.pid, s))
 	}

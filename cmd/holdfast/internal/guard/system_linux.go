@@ -20,8 +20,11 @@ func Now() driver.Instant {
 // executable is the program itself, also when its file was replaced or removed meanwhile.
 func executable() string { return "/proc/self/exe" }
 
-// showName makes ps and top show more than "exe".
-func showName() { os.WriteFile("/proc/self/comm", []byte(name), 0) }
+// shortName is what top shows instead of "exe". Who kills everything that is called holdfast should not kill the guard at the same
+// moment.
+const shortName = "hf-guard"
+
+func showName() { os.WriteFile("/proc/self/comm", []byte(shortName), 0) }
 
 // socketPair makes a line, of which our end never blocks.
 func socketPair() (ours, its int, err error) {

@@ -58,6 +58,7 @@ type Job struct {
 
 	terminal *terminal // nil: there is none
 	eager    bool      // it gets the terminal without asking
+	ended    bool
 	signals  chan<- os.Signal
 }
 
@@ -95,6 +96,10 @@ func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- er
 	// Not os.StartProcess: it would change the mode of the standard files, which are others' too.
 	pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: attributes})
 	if err != nil {
+		if attributes.Foreground { // it was given before the command could not be run
+			signal.Ignore(syscall.SIGTTOU)
+			j.terminal.give(j.terminal.own)
+		}
 		started <- &StartError{c.Path, err}
 		return
 	}
@@ -130,12 +135,25 @@ func (j *Job) Group() int { return j.pid }
 // Changes tells what happens to the command, and is closed when the job is over.
 func (j *Job) Changes() <-chan Change { return j.changes }
 
-// Signal sends a signal to the whole group. What may not be signalled, because it runs as somebody else, is left out.
-func (j *Job) Signal(s syscall.Signal) { group.Signal(j.pid, s) }
+// Signal sends a signal to the whole group, and to the command if that has left it. What may not be signalled, because it runs as
+// somebody else, is left out.
+func (j *Job) Signal(s syscall.Signal) {
+	group.Signal(j.pid, s)
+	if its, err := syscall.Getpgid(j.pid); !j.ended && err == nil && its != j.pid {
+		syscall.Kill(j.pid, s)
+	}
+}
 
 // Ended takes the terminal back after the command has ended.
 func (j *Job) Ended() {
-	if j.terminal.isOf(j.pid) {
+	j.ended = true
+	j.takeBack()
+}
+
+// takeBack takes the terminal back from the command, or from whomever that gave it to: a shell gives it to its jobs. It is left alone
+// if whoever started us has taken it already.
+func (j *Job) takeBack() {
+	if j.eager && !j.terminal.isOurs() && !j.terminal.isOfAncestor() {
 		j.terminal.give(j.terminal.own)
 	}
 }
@@ -164,11 +182,8 @@ func (j *Job) Stopped(s syscall.Signal) {
 		j.Signal(syscall.SIGCONT)
 		return
 	}
-	typed := false
-	if j.terminal.isOf(j.pid) {
-		typed = s == syscall.SIGTSTP
-		j.terminal.give(j.terminal.own)
-	}
+	typed := s == syscall.SIGTSTP && j.terminal.isOf(j.pid)
+	j.takeBack()
 	if typed {
 		j.stopOthers()
 	}

@@ -40,6 +40,16 @@ func (t *terminal) isOf(group int) bool {
 
 func (t *terminal) isOurs() bool { return t != nil && t.isOf(t.own) }
 
+// isOfAncestor reports whether the group of whoever started us, or of one further up, is in the foreground.
+func (t *terminal) isOfAncestor() bool {
+	for pid, known := syscall.Getppid(), true; known && pid > 1; pid, known = parentOf(pid) {
+		if its, err := syscall.Getpgid(pid); err == nil && t.isOf(its) {
+			return true
+		}
+	}
+	return false
+}
+
 // give puts a group into the foreground. We may be in the background ourselves, where that would stop us, and so could a message
 // for the terminal: from the start of the command on, which must not inherit it, SIGTTOU is ignored.
 func (t *terminal) give(group int) {

@@ -33,7 +33,7 @@ func (p *Plan) Run() int {
 	}
 	code = s.run()
 	if err := s.client.Close(); err != nil {
-		p.complain("%v", err)
+		p.Voice.Printf("%v", err)
 	}
 	s.guard.End()
 	if s.interrupted {

@@ -16,14 +16,15 @@ import (
 
 // Signals that are passed on to the command: those that end a wait, and the others.
 var (
-	ending = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+	ending = []os.Signal{syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}
 	others = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
 )
 
 // signals are those that have come and were not dealt with yet.
 type signals struct {
-	came  chan os.Signal
-	heard chan struct{} // closed when those that end a wait come here
+	came   chan os.Signal
+	others chan os.Signal // apart, because there may be many of them, and those above must not be lost
+	heard  chan struct{}  // closed when those that end a wait come
 }
 
 // listen begins to take the signals that end a wait. Those that were ignored when the program started (nohup, a background job of a
@@ -31,13 +32,15 @@ type signals struct {
 //
 // It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
-	s := &signals{make(chan os.Signal, 64), make(chan struct{})}
+	s := &signals{make(chan os.Signal, 64), make(chan os.Signal, 16), make(chan struct{})}
+	if signal.Ignored(syscall.SIGINT) {
+		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
+		signal.Ignore(syscall.SIGQUIT)
+	} else {
+		signal.Notify(s.came, syscall.SIGQUIT) // first, because without us it prints a page for programmers
+	}
 	go func() {
 		defer close(s.heard)
-		if signal.Ignored(syscall.SIGINT) {
-			// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
-			signal.Ignore(syscall.SIGQUIT)
-		}
 		for _, each := range ending {
 			if !signal.Ignored(each) {
 				signal.Notify(s.came, each)
@@ -49,7 +52,7 @@ func listen() *signals {
 
 // listenForAll takes the other signals too. Before there is a command they are nobody's.
 func (s *signals) listenForAll() {
-	signal.Notify(s.came, others...)
+	signal.Notify(s.others, others...)
 	signal.Notify(s.came, syscall.SIGCONT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
 }

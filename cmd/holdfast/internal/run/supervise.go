@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -40,7 +41,9 @@ type supervisor struct {
 	job     *job.Job
 	kill    <-chan time.Time // when to send KILL
 	linger  <-chan time.Time // when to say that something still runs
+	posted  time.Time        // when the last guard was
 	replace <-chan time.Time // when to start another guard
+	checked <-chan struct{}  // closed when the lock was looked at after a stop; nil: nobody looks
 	status  syscall.WaitStatus
 
 	passedINT   bool
@@ -63,7 +66,7 @@ func (s *supervisor) run() int {
 		s.plan.Voice.Printf("%v", err)
 		return startCode(err)
 	}
-	s.tell(s.plan.Verbose, "got %s; running %s", s.hold, s.path)
+	s.tell(s.plan.Verbose && !s.plan.Quiet, "got %s; running %s", s.hold, s.path)
 	s.loop()
 	s.lookBack()
 	s.job.Close()
@@ -94,6 +97,7 @@ func (s *supervisor) start() (err error) {
 
 // post posts a guard, and tells it what there is to know.
 func (s *supervisor) post() (err error) {
+	s.posted = time.Now()
 	if s.guard, err = s.sentry.take(); s.guard == nil && err == nil {
 		s.guard, err = guard.Start(runsWith(s.id))
 	}
@@ -136,12 +140,16 @@ func (s *supervisor) lookBack() {
 
 var errStopped = errors.New("the lock was about to run out while this program was stopped: the command was ended")
 
+// betweenGuards is how long after one guard the next is posted, if that one has ended: at once if it has lived for longer.
+const betweenGuards = time.Second
+
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.
 const lingerAfter = 2 * time.Second
 
 // loop returns when nothing of the command runs any more.
 func (s *supervisor) loop() {
 	s.signals.listenForAll()
+	spareThreads(4)
 	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
 	for {
 		select {
@@ -152,6 +160,13 @@ func (s *supervisor) loop() {
 			s.changed(change.Status)
 		case came := <-s.signals.came:
 			s.pass(came.(syscall.Signal))
+		case came := <-s.signals.others:
+			s.pass(came.(syscall.Signal))
+		case <-s.checked:
+			s.checked = nil
+			if lost != nil && s.valid.Err() == nil {
+				s.job.Continued()
+			}
 		case <-lost:
 			lost = nil
 			s.lose()
@@ -164,18 +179,18 @@ func (s *supervisor) loop() {
 		case <-guardEnded:
 			guardEnded = nil
 			s.guard.End()
-			s.replace = time.After(100 * time.Millisecond)
+			s.replace = time.After(time.Until(s.posted.Add(betweenGuards)))
 		case <-s.replace:
 			s.replace = nil
 			if err := s.post(); err != nil {
 				s.tell(true, "%v; trying again: until then nobody ends the command if this program is killed", err)
-				s.replace = time.After(time.Second)
+				s.replace = time.After(betweenGuards)
 				break
 			}
 			guardEnded = s.guard.Ended()
 		case <-s.linger:
 			_, onTerminal := s.plan.Voice.Terminal()
-			s.tell(s.plan.Verbose || onTerminal, "the command has ended, but it left something running in the background "+
+			s.tell((s.plan.Verbose || onTerminal) && !s.plan.Quiet, "the command has ended, but it left something running in the background "+
 				"(process group %d): the lock is held until that ends; -o would not wait for it", s.job.Group())
 		}
 	}
@@ -196,19 +211,24 @@ func (s *supervisor) changed(status syscall.WaitStatus) {
 	s.linger = time.After(lingerAfter)
 }
 
-// pass passes a signal on. CONT means that this program was stopped: the lock is looked at first.
+// pass passes a signal on. CONT means that this program was stopped: before the command goes on the lock is looked at.
 func (s *supervisor) pass(came syscall.Signal) {
 	if came != syscall.SIGCONT {
 		s.passedINT = s.passedINT || came == syscall.SIGINT
 		s.job.Signal(came)
 		return
 	}
-	check, cancel := context.WithTimeout(s.valid, s.plan.grace())
-	defer cancel()
-	s.hold.Check(check) // a loss ends s.valid, and what is not known changes nothing
-	if s.valid.Err() == nil {
-		s.job.Continued()
+	if s.checked != nil {
+		return
 	}
+	checked := make(chan struct{})
+	s.checked = checked
+	go func() {
+		defer close(checked)
+		check, cancel := context.WithTimeout(s.valid, s.plan.grace())
+		defer cancel()
+		s.hold.Check(check) // a loss ends s.valid, and what is not known changes nothing
+	}()
 }
 
 // lose ends the command because the hold has ended, or will soon.
@@ -227,10 +247,10 @@ func (s *supervisor) kin() group.Kin {
 	return group.Kin{Group: s.job.Group(), Session: session, Mark: s.id.String()}
 }
 
-// tell prints a message without waiting for it: standard error may be a pipe that nobody reads, and the command must be ended in time
-// all the same.
+// tell prints a message, if it is wanted, without waiting for it: standard error may be a pipe that nobody reads, and the command must
+// be ended in time all the same.
 func (s *supervisor) tell(wanted bool, format string, args ...any) {
-	if wanted && !s.plan.Quiet {
+	if wanted {
 		s.telling.Go(func() { s.plan.Voice.Printf(format, args...) })
 	}
 }
@@ -285,4 +305,20 @@ func startCode(err error) int {
 		return exit.NotFound
 	}
 	return exit.CannotRun
+}
+
+// spareThreads makes Go's runtime have so many threads more than it needs. It never gives one back; but where no more processes can be
+// made, because the command has made them all, a runtime that wants one more thread ends the program.
+func spareThreads(n int) {
+	var ready sync.WaitGroup
+	ready.Add(n)
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready.Done()
+			ready.Wait()
+		}()
+	}
+	ready.Wait()
 }
