@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,11 +93,11 @@ func TestWaitingOnATerminal(t *testing.T) {
 	w := newWorld(t, "TERM=xterm")
 	hold := w.hold(w.locks().Mutex("x"))
 	screen := w.onTerminal("run", "x", "--", "echo", "mine")
-	seen := until(t, screen, `waiting for "x" for `)
+	seen := until(t, screen, `"x": place 1, held since `)
 	hold.Unlock()
 	seen += until(t, screen, "")
 	for i, line := range strings.Split(strings.TrimSuffix(seen, "\r\n"), "\r")[1:] {
-		if shown := strings.TrimSuffix(line, "\x1b[K"); len([]rune(shown)) > 59 || i == 0 && !strings.HasPrefix(shown, `holdfast: waiting for "x" for `) {
+		if shown := strings.TrimSuffix(line, "\x1b[K"); len([]rune(shown)) > 57 || i == 0 && !strings.HasPrefix(shown, `holdfast: "x": place 1, held since `) {
 			t.Errorf("shown is %q", line)
 		}
 	}
@@ -112,7 +113,7 @@ func TestWaitingOnADumbTerminal(t *testing.T) {
 	seen := until(t, screen, "\n")
 	hold.Unlock()
 	seen += until(t, screen, "")
-	if !strings.HasPrefix(seen, `holdfast: waiting for "x" for `) || !strings.HasSuffix(seen, "in the queue\r\nmine\r\n") || strings.Contains(seen, "\x1b") {
+	if !regexp.MustCompile(`^holdfast: "x": place 1, held since \S+ by \S+, waiting for \d\S*s\r\nmine\r\n$`).MatchString(seen) {
 		t.Errorf("seen is %q", seen)
 	}
 }

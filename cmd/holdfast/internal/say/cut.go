@@ -32,7 +32,7 @@ func Width(s string) int {
 }
 
 // columns is how many columns a character takes: none for what is put on top of another, two for the wide ones of East Asia and for
-// emoji. Terminals differ a little: what is shown in place is kept one column short for that.
+// emoji. Terminals differ a little: what is shown in place is kept a few columns short, for that too.
 func columns(r rune) int {
 	switch {
 	case r < 0x300:

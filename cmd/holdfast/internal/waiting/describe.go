@@ -10,27 +10,22 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/say"
 )
 
-// describe says in one line how the wait stands. What matters most comes first: the line may be cut off.
+// describe says in one line how the wait stands. What matters most comes first, because the line may be cut off: the place, since when
+// the lock is held, and by whom. How long the wait has lasted is last: whoever waits knows that best.
 func (w *wait) describe(now time.Time) string {
 	passed := now.Sub(w.seen) // since that was true
-	text := fmt.Sprintf("waiting for %s for %s", say.Quote(w.key.name), say.Duration(now.Sub(w.since)))
 	var parts []string
+	if w.Place > 0 {
+		parts = append(parts, fmt.Sprintf("place %d", w.Place))
+	}
 	if left := w.Guard - passed; left > 0 {
 		parts = append(parts, fmt.Sprintf("the store restarted and grants nothing for another %s", say.Duration(left)))
 	}
 	if len(w.Holders) > 0 {
 		parts = append(parts, describeHolders(w.Holders, passed, now))
 	}
-	switch {
-	case w.Place == 1:
-		parts = append(parts, "next in the queue")
-	case w.Place > 1:
-		parts = append(parts, fmt.Sprintf("place %d in the queue", w.Place))
-	}
-	if len(parts) == 0 {
-		return text
-	}
-	return text + ": " + strings.Join(parts, "; ")
+	parts = append(parts, "waiting for "+say.Duration(now.Sub(w.since)))
+	return say.Quote(w.key.name) + ": " + strings.Join(parts, ", ")
 }
 
 // describeHolders tells about the first holder, and counts the others.
@@ -41,16 +36,16 @@ func describeHolders(holders []holdfast.Holder, passed time.Duration, now time.T
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	if first.Kept {
-		return fmt.Sprintf("nobody holds it, but it is kept by a minimum hold for another %s", say.Duration(first.Left-passed)) + more
+		return fmt.Sprintf("kept by a minimum hold for another %s", say.Duration(first.Left-passed)) + more
 	}
 	label := say.Name(first.Label)
 	if first.Label == "" {
 		label = "someone without a label"
 	}
 	held := first.Held + passed
-	text := fmt.Sprintf("held by %s for %s (since %s)", label, say.Duration(held), clock(now.Add(-held), held))
+	text := fmt.Sprintf("held since %s by %s", clock(now.Add(-held), held), label)
 	if first.Broken {
-		text += ", told to end"
+		text += " (told to end)"
 	}
 	return text + more
 }

@@ -78,12 +78,13 @@ func (p *printer) tell(w *wait) {
 	p.voice.Notef("%s", w.describe(now))
 }
 
-// columns is how wide the status line may be: one less than the terminal, which might go to the next line otherwise.
+// columns is how wide the status line may be. In a full line the terminal might go to the next one, and it shows what is typed behind
+// ours: a ^C or ^Z takes two columns, which would push a line on that nobody wipes.
 func columns(width int) int {
-	if width < 2 {
-		return 79
+	if width < 4 {
+		width = 80
 	}
-	return width - 1
+	return width - 3
 }
 
 // wipe takes the status line away, if it is still ours to take away.

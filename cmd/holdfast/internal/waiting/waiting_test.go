@@ -78,11 +78,11 @@ func TestStatusLine(t *testing.T) {
 		d.Observe(t.Context(), waits("x", 0, heldByBackup))
 		expect(t, "before a second", p.after(999*time.Millisecond), "")
 		expect(t, "after a second", p.after(time.Millisecond),
-			status(`waiting for "x" for 1.0s: held by host:1 backup for 31s (since `+since+`); place 2 in the queue`))
+			status(`"x": place 2, held since `+since+` by host:1 backup, waiting for 1.0s`))
 		expect(t, "a second later", p.after(time.Second),
-			status(`waiting for "x" for 2.0s: held by host:1 backup for 32s (since `+since+`); place 2 in the queue`))
+			status(`"x": place 2, held since `+since+` by host:1 backup, waiting for 2.0s`))
 		d.Observe(t.Context(), waits("x", 2*time.Second, holdfast.Progress{Place: 1}))
-		expect(t, "news are shown at once", p.after(0), status(`waiting for "x" for 2.0s: next in the queue`))
+		expect(t, "news are shown at once", p.after(0), status(`"x": place 1, waiting for 2.0s`))
 		d.Done()
 		expect(t, "Done wipes it", p.take(), wiped)
 		d.Done()
@@ -109,7 +109,7 @@ func TestWaitedCounts(t *testing.T) {
 		p := new(page)
 		d := newDisplay(say.New(p), true, nil)
 		d.Observe(t.Context(), waits("x", 5*time.Second, holdfast.Progress{}))
-		expect(t, "at once", p.after(0), "holdfast: waiting for \"x\" for 5.0s\n")
+		expect(t, "at once", p.after(0), "holdfast: \"x\": waiting for 5.0s\n")
 		d.Done()
 	})
 }
@@ -124,11 +124,11 @@ func TestWithoutATerminal(t *testing.T) {
 		for _, d := range append(displays, verbose) {
 			d.Observe(t.Context(), waits("x", 0, holdfast.Progress{Place: 3}))
 		}
-		expect(t, "verbose", p.after(time.Second), "holdfast: waiting for \"x\" for 1.0s: place 3 in the queue\n")
+		expect(t, "verbose", p.after(time.Second), "holdfast: \"x\": place 3, waiting for 1.0s\n")
 		verbose.Observe(t.Context(), waits("x", 0, holdfast.Progress{Place: 2}))
 		expect(t, "only once", p.after(time.Hour), "")
 		verbose.Observe(t.Context(), waits("y", time.Second, holdfast.Progress{}))
-		expect(t, "another lock", p.after(0), "holdfast: waiting for \"y\" for 1.0s\n")
+		expect(t, "another lock", p.after(0), "holdfast: \"y\": waiting for 1.0s\n")
 		for _, d := range append(displays, verbose) {
 			d.Done()
 		}
@@ -144,13 +144,13 @@ func TestPlainLines(t *testing.T) {
 		screen := &fakeScreen{width: 80}
 		d := newDisplay(say.New(p), false, screen)
 		d.Observe(t.Context(), waits("x", 0, holdfast.Progress{}))
-		expect(t, "in the foreground", p.after(time.Second), status(`waiting for "x" for 1.0s`))
+		expect(t, "in the foreground", p.after(time.Second), status(`"x": waiting for 1.0s`))
 		screen.plain.Store(true)
-		expect(t, "to the background", p.after(time.Second), "holdfast: waiting for \"x\" for 2.0s\n")
+		expect(t, "to the background", p.after(time.Second), "holdfast: \"x\": waiting for 2.0s\n")
 		expect(t, "a minute", p.after(59*time.Second), "")
-		expect(t, "after a minute", p.after(time.Second), "holdfast: waiting for \"x\" for 1m02s\n")
+		expect(t, "after a minute", p.after(time.Second), "holdfast: \"x\": waiting for 1m02s\n")
 		screen.plain.Store(false)
-		expect(t, "back", p.after(time.Second), status(`waiting for "x" for 1m03s`))
+		expect(t, "back", p.after(time.Second), status(`"x": waiting for 1m03s`))
 		screen.plain.Store(true)
 		d.Done()
 		expect(t, "Done in the background", p.take(), "")
@@ -163,7 +163,7 @@ func TestSeveralLocks(t *testing.T) {
 		p := new(page)
 		d := newDisplay(say.New(p), false, &fakeScreen{width: 80})
 		d.Observe(t.Context(), waits("a", 0, holdfast.Progress{}))
-		expect(t, "the first", p.after(time.Second), status(`waiting for "a" for 1.0s`))
+		expect(t, "the first", p.after(time.Second), status(`"a": waiting for 1.0s`))
 		d.Observe(t.Context(), holdfast.Event{Kind: holdfast.EventAcquired, Name: "a", Mode: holdfast.Permits})
 		expect(t, "the semaphore of that name is another", p.after(0), "")
 		d.Observe(t.Context(), holdfast.Event{Kind: holdfast.EventAcquired, Name: "a", Mode: holdfast.Exclusive})
@@ -171,7 +171,7 @@ func TestSeveralLocks(t *testing.T) {
 		d.Observe(t.Context(), holdfast.Event{Kind: holdfast.EventRenewed, Name: "a"})
 		d.Observe(t.Context(), waits("b", 0, holdfast.Progress{}))
 		expect(t, "patience begins anew", p.after(999*time.Millisecond), "")
-		expect(t, "the second", p.after(time.Millisecond), status(`waiting for "b" for 1.0s`))
+		expect(t, "the second", p.after(time.Millisecond), status(`"b": waiting for 1.0s`))
 		d.Observe(t.Context(), holdfast.Event{Kind: holdfast.EventFailed, Name: "b", Mode: holdfast.Exclusive})
 		expect(t, "given up", p.after(0), wiped)
 		d.Done()
