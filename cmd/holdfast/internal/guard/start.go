@@ -54,6 +54,9 @@ func begun(runs string) (*Guard, error) {
 		Files: []uintptr{uintptr(its), uintptr(nowhere), uintptr(nowhere)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
+	if err == syscall.ENOENT {
+		err = fmt.Errorf("%s: %w (is /proc mounted?)", executable(), err)
+	}
 	if err != nil {
 		line.Close()
 		return nil, err

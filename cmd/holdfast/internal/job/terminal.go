@@ -23,6 +23,13 @@ func openTerminal() *terminal {
 	return &terminal{f, syscall.Getpgrp()}
 }
 
+// InForeground reports whether we have a terminal, and what is typed there comes to our group.
+func InForeground() bool {
+	t := openTerminal()
+	defer t.close()
+	return t.isOurs()
+}
+
 func (t *terminal) close() {
 	if t != nil {
 		t.file.Close()

@@ -3,44 +3,83 @@
 package run
 
 import (
-	"errors"
+	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast.dev/cmd/holdfast/internal/exit"
 )
 
-// lookPath finds a command. A current directory that is in PATH counts, as in shells: whoever put it there wants that.
-func lookPath(command string) (string, error) {
-	path, err := exec.LookPath(command)
-	switch {
-	case err == nil:
-		return path, nil
-	case errors.Is(err, exec.ErrDot):
-		return path, nil
-	case isForbidden(command):
-		return "", syscall.EACCES
+// find looks the command up as a shell would, and returns the code if it cannot be run.
+func find(command string) (path string, code int, err error) {
+	if strings.Contains(command, "/") {
+		if err = executable(command); err == nil {
+			return command, 0, nil
+		}
+		return "", codeOf(err), fmt.Errorf("%s: %w", command, err)
 	}
-	return "", err
+	code, err = exit.NotFound, error(syscall.ENOENT)
+	for _, dir := range searchPath() {
+		path := filepath.Join(dir, command)
+		if !strings.Contains(path, "/") {
+			path = "./" + path // the current directory counts, if somebody has put it there
+		}
+		switch problem := executable(path); {
+		case command == "":
+		case problem == nil:
+			return path, 0, nil
+		case codeOf(problem) == exit.CannotRun && code == exit.NotFound: // something else of that name may follow
+			code, err = exit.CannotRun, problem
+		}
+	}
+	if code == exit.NotFound {
+		return "", code, fmt.Errorf("%s: command not found", command)
+	}
+	return "", code, fmt.Errorf("%s: %w", command, err)
 }
 
-// isForbidden reports whether there is such a file, which cannot be executed.
-func isForbidden(command string) bool {
-	if command == "" {
-		return false
+// searchPath is where commands are looked for. Without PATH it is where C programs look.
+func searchPath() []string {
+	path, set := os.LookupEnv("PATH")
+	if !set {
+		return []string{"/bin", "/usr/bin"}
 	}
-	candidates := []string{command}
-	if !strings.Contains(command, "/") {
-		candidates = nil
-		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-			candidates = append(candidates, filepath.Join(dir, command))
+	if path == "" {
+		return []string{"."}
+	}
+	dirs := filepath.SplitList(path)
+	for i, dir := range dirs {
+		if dir == "" {
+			dirs[i] = "."
 		}
 	}
-	for _, path := range candidates {
-		if _, err := os.Stat(path); err == nil || errors.Is(err, os.ErrPermission) {
-			return true
-		}
+	return dirs
+}
+
+// executable says why a file cannot be run.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err.(*fs.PathError).Err
+	case info.IsDir():
+		return syscall.EISDIR
+	case unix.Access(path, unix.X_OK) != nil:
+		return errForbidden
 	}
-	return false
+	return nil
+}
+
+var errForbidden = fmt.Errorf("%w; is it executable?", syscall.EACCES)
+
+func codeOf(err error) int {
+	if err == syscall.ENOENT || err == syscall.ENOTDIR {
+		return exit.NotFound
+	}
+	return exit.CannotRun
 }

@@ -5,6 +5,7 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"holdfast.dev/cmd/holdfast/internal/exit"
@@ -39,10 +40,27 @@ func TestFind(t *testing.T) {
 		if path != c.path || code != c.code || (err == nil) != (code == 0) {
 			t.Errorf("find(%q) = %q, %d, %v; want %q, %d", c.command, path, code, err, c.path, c.code)
 		}
+		if c.command == dir && !strings.Contains(err.Error(), "is a directory") {
+			t.Errorf("find of a directory: %v", err)
+		}
 	}
 	t.Chdir(dir)
-	t.Setenv("PATH", ".")
-	if path, code, err := find("good"); path == "" || code != 0 {
-		t.Errorf("with . in PATH: %q, %d, %v", path, code, err)
+	for _, path := range []string{".", "", "/absent:", ":/absent"} {
+		t.Setenv("PATH", path)
+		if found, code, err := find("good"); found != "./good" || code != 0 {
+			t.Errorf("with PATH=%q: %q, %d, %v", path, found, code, err)
+		}
+	}
+	os.Unsetenv("PATH")
+	if found, code, err := find("sh"); code != 0 {
+		t.Errorf("without PATH: %q, %d, %v", found, code, err)
+	}
+	t.Setenv("PATH", dir+"/no:"+dir)
+	if err := os.Mkdir(filepath.Join(dir, "no"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("no/good", 0o600)
+	if found, code, err := find("good"); found != good || code != 0 {
+		t.Errorf("a file that cannot be run before one that can: %q, %d, %v", found, code, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev"
 	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/job"
 	"holdfast.dev/cmd/holdfast/internal/waiting"
 )
 
@@ -36,8 +37,8 @@ func (p *Plan) Run() int {
 		p.Voice.Printf("%v", err)
 	}
 	s.guard.End()
-	if s.interrupted {
-		dieOf(syscall.SIGINT)
+	if s.lost == nil && s.interrupted {
+		dieOf(syscall.SIGINT, s.passedINT)
 	}
 	return code
 }
@@ -55,6 +56,9 @@ func (p *Plan) complain(format string, args ...any) {
 func (p *Plan) refused(err error) int {
 	var by *interruption
 	if errors.As(err, &by) {
+		if by.signal == syscall.SIGINT && job.InForeground() && parentSharesGroup() {
+			dieOf(syscall.SIGINT, true)
+		}
 		return exit.Signal(int(by.signal))
 	}
 	code, text := exit.Code(err), p.words(err)
@@ -137,16 +141,4 @@ func (p *Plan) locker(client *holdfast.Client) holdfast.Locker {
 		return lockers[0]
 	}
 	return holdfast.Multi(lockers...)
-}
-
-// find looks the command up as a shell would, and returns the code if there is none.
-func find(command string) (path string, code int, err error) {
-	path, err = lookPath(command)
-	switch {
-	case err == nil:
-		return path, 0, nil
-	case errors.Is(err, syscall.EACCES):
-		return "", exit.CannotRun, fmt.Errorf("%s: permission denied; is it executable?", command)
-	}
-	return "", exit.NotFound, fmt.Errorf("%s: command not found", command)
 }

@@ -100,11 +100,15 @@ func (s *signals) untilEnded(limit time.Duration) (ctx context.Context, end func
 	}
 }
 
-// dieOf does what the terminal would have done if the command had not had it: the signal goes to our whole group, and ends us. A script
-// around us ends only if it got ^C itself, and saw us end by it.
-func dieOf(s syscall.Signal) {
+// dieOf ends this program by a signal: a script around us ends with ^C only if it got that itself, and saw us end by it. If the command
+// had the terminal our group has not got it yet: then it gets it now.
+func dieOf(s syscall.Signal, hadIt bool) {
 	signal.Reset(s)
-	syscall.Kill(0, s)
+	if hadIt {
+		syscall.Kill(os.Getpid(), s)
+	} else {
+		syscall.Kill(0, s)
+	}
 	time.Sleep(time.Second) // it is on its way; otherwise the code says it
 }
 

@@ -205,8 +205,9 @@ func (s *supervisor) changed(status syscall.WaitStatus) {
 		return
 	}
 	s.status = status
-	typed := s.job.HasTerminal() && !s.passedINT && status.Signaled() && status.Signal() == syscall.SIGINT
-	s.interrupted = typed && parentSharesGroup()
+	// ^C was typed at the command, or at us who passed it on.
+	typed := s.job.HasTerminal() && !s.passedINT || job.InForeground() && s.passedINT
+	s.interrupted = typed && status.Signaled() && status.Signal() == syscall.SIGINT && parentSharesGroup()
 	s.job.Ended()
 	s.linger = time.After(lingerAfter)
 }
@@ -299,7 +300,8 @@ func (s *supervisor) code() int {
 func startCode(err error) int {
 	var start *job.StartError
 	switch {
-	case !errors.As(err, &start), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+	case !errors.As(err, &start), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE),
+		errors.Is(err, syscall.ENFILE):
 		return exit.System
 	case errors.Is(err, os.ErrNotExist):
 		return exit.NotFound
