@@ -232,7 +232,7 @@ func TestGuardProcess(t *testing.T) {
 		t.Errorf("it stands in %q, %v", dir, err)
 	}
 	environment, err := os.ReadFile("/proc/" + strconv.Itoa(g.Pid()) + "/environ")
-	if want := group.MarkVariable + "=\x00"; err != nil || string(environment) != want {
+	if want := group.MarkVariable + "=\x00GOMAXPROCS=1\x00"; err != nil || string(environment) != want {
 		t.Errorf("its environment is %q, %v; want %q", environment, err, want)
 	}
 	arguments, _ := os.ReadFile("/proc/" + strconv.Itoa(g.Pid()) + "/cmdline")
