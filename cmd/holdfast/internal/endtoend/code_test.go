@@ -66,11 +66,11 @@ func TestCodeNotGot(t *testing.T) {
 		w.holdfast(0, "run", "x", "-n", "-E", "0", "--", "actor", w.journal, "never")
 		w.holdfast(1, "run", "-w", "0", "x", "--", "true")
 		begin := bootTime()
-		w.holdfast(1, "run", "-w", "0.35", "x", "--", "true")
-		if took := bootTime() - begin; took < 350*time.Millisecond {
-			t.Errorf("-w 0.35 waited for %v", took)
+		w.holdfast(1, "run", "-w", "2.5", "x", "--", "true") // long enough to learn that it is held, also on a busy machine
+		if took := bootTime() - begin; took < 2500*time.Millisecond {
+			t.Errorf("-w 2.5 waited for %v", took)
 		}
-		w.holdfast(9, "run", "--timeout", ".3", "--conflict-exit-code", "9", "x", "--", "true")
+		w.holdfast(9, "run", "--timeout", "2.75", "--conflict-exit-code", "9", "x", "--", "true")
 		w.hasWaiters(client, "x", 0)
 		waiter := w.start("holdfast", "run", "-w", "25.5", "x", "--", "true")
 		w.awaitWaiters(client, "x", 1)

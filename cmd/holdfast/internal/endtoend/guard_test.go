@@ -56,7 +56,7 @@ func TestGuardIsApart(t *testing.T) {
 func TestKilledGuard(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, w *world) {
-		r := w.start("holdfast", "run", "--ttl", "5s", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, "a")
+		r := w.start("holdfast", "run", "--ttl", "5s", "--grace", "0.2s", "x", "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, "a")
 		w.cast("a", 3)
 		var before []process
 		for range 5 {

@@ -25,7 +25,7 @@ func TestMinHold(t *testing.T) {
 		}
 
 		begin = bootTime()
-		r := w.start("holdfast", "run", "--ttl", "3s", "--min-hold", "4s", "x", "--", "actor", w.journal, "killed")
+		r := w.start("holdfast", "run", "--ttl", "3s", "--grace", "0.2s", "--min-hold", "4s", "x", "--", "actor", w.journal, "killed")
 		w.cast("killed", 1)
 		r.kill(unix.SIGKILL)
 		r.ends(137)

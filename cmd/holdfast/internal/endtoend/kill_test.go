@@ -57,7 +57,7 @@ func TestKillServed(t *testing.T) {
 // killOne starts a run and kills it at a random moment. It returns another one, of the same name, that waits meanwhile.
 func (w *world) killOne(random *rand.Rand, name, run string) *running {
 	w.t.Helper()
-	victim := w.start("holdfast", "run", "-q", "--ttl", "4s", name, "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
+	victim := w.start("holdfast", "run", "-q", "--ttl", "4s", "--grace", "0.2s", name, "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
 	switch random.IntN(3) {
 	case 0:
 		pause(random, killed)
@@ -187,7 +187,7 @@ func TestStoppedForLongOnADirectory(t *testing.T) {
 func TestKillForking(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, w *world) {
-		r := w.start("holdfast", "run", "--ttl", "4s", "x", "--", "sh", "-c",
+		r := w.start("holdfast", "run", "--ttl", "4s", "--grace", "0.2s", "x", "--", "sh", "-c",
 			"echo $$ >leader; n=0; while [ $n -lt 500 ]; do n=$((n+1)); (trap '' TERM; sleep 1000; true) & done; wait")
 		until(t, "it has begun", func() bool { return unix.Access(w.path("leader"), unix.R_OK) == nil && w.readFile("leader") != "" })
 		group, err := strconv.Atoi(strings.TrimSpace(w.readFile("leader")))

@@ -69,7 +69,7 @@ func TestNestedSignals(t *testing.T) {
 func TestNestedKill(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, w *world) {
-		outer := w.start("holdfast", "run", "--ttl", "4s", "x", "--", "holdfast", "run", "--ttl", "4s", "y", "--",
+		outer := w.start("holdfast", "run", "--ttl", "4s", "--grace", "0.2s", "x", "--", "holdfast", "run", "--ttl", "4s", "--grace", "0.2s", "y", "--",
 			"actor", "-stubborn", "-beat", "-children", "1", w.journal, "a")
 		w.cast("a", 2)
 		next := w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, "next")

@@ -182,15 +182,20 @@ func TestTerminalWithoutShell(t *testing.T) {
 	r.ends(130)
 }
 
-// timeout(1) ends the command through the program, by TERM or by KILL.
+// timeout(1) ends the command through the program, by TERM or by KILL. It is told that the time is over: a signal does that too.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start("timeout", "0.3", "holdfast", "run", "x", "--", "actor", w.journal, "a").ends(124)
-	if got := w.saw("a", "start"); got != w.saw("a", "got TERM") {
-		t.Errorf("%d commands began, %d got TERM", got, w.saw("a", "got TERM"))
+	r := w.start("timeout", "600", "holdfast", "run", "x", "--", "actor", w.journal, "a")
+	w.cast("a", 1)
+	r.kill(unix.SIGTERM)
+	r.ends(143)
+	if got := w.saw("a", "got TERM"); got != 1 {
+		t.Errorf("the command got TERM %d times, want once", got)
 	}
-	r := w.start("timeout", "-k", "0.1", "0.3", "holdfast", "run", "x", "--", "actor", "-stubborn", "-beat", "-children", "1", w.journal, "b")
+	r = w.start("timeout", "-k", "0.1", "600", "holdfast", "run", "x", "--", "actor", "-stubborn", "-beat", "-children", "1", w.journal, "b")
+	w.cast("b", 2)
+	r.kill(unix.SIGTERM)
 	r.ends(137)
 	w.holdfast(0, "run", "x", "--", "actor", "-leave", w.journal, "next")
 	w.apart()
