@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		os.Exit(program.Main(os.Args))
 	case name == "actor":
 		os.Exit(act(os.Args[1:]))
+	case name == "sweeper":
+		sweep(os.Args[1])
+		os.Exit(0)
 	}
 	register()
 	heed()
@@ -47,7 +50,9 @@ func TestMain(m *testing.M) {
 	if testing.Short() {
 		*rounds = min(*rounds, 10)
 	}
+	dismiss := startSweeper()
 	code := m.Run()
+	dismiss()
 	if left := awaitNobody(ourBinary); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes are left when all tests have ended:\n%s", listing(left))
 		killAll(ourBinary)

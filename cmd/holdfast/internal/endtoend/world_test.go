@@ -41,7 +41,7 @@ type world struct {
 // newWorld makes a world whose store is the program's own default: a directory in the world's home.
 func newWorld(t *testing.T) *world {
 	dir := t.TempDir()
-	w := &world{t: t, dir: dir, journal: filepath.Join(dir, "journal"), mark: "HOLDFAST_TEST_WORLD=" + rand.Text()}
+	w := &world{t: t, dir: dir, journal: filepath.Join(dir, "journal"), mark: runMark + rand.Text()}
 	bin, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
 	for _, d := range []string{bin, home} {
 		if err := os.Mkdir(d, 0o777); err != nil {
