@@ -1,4 +1,5 @@
-// Command holdfast runs commands one at a time, on one machine or on many, and shows who holds which lock.
+// Command holdfast runs commands one at a time, and shows who holds which lock: on as many machines as its store reaches. Today's store, a
+// directory, reaches one.
 //
 //	holdfast run nightly-report -- ./report.sh
 //	holdfast ls

@@ -29,15 +29,18 @@ func (p *program) breakCommand() *cobra.Command {
 		Use:        "break NAME --token T [flags]",
 		SuggestFor: []string{"unlock", "release", "kill", "rm", "delete", "free"},
 		Short:      "End somebody's hold of a lock",
-		Long: `Break ends exactly the hold of NAME that has the token T, as inspect shows it; of readers, all that share the token. Nothing else
-is touched: if the lock has moved on meanwhile, break says so and ends with code 1.
+		Long: `Break ends exactly the hold of NAME that has the token T, as inspect shows it;
+of readers, all that share the token. Nothing else is touched: if the lock has
+moved on meanwhile, break says so and ends with code 1.
 
-The holder is told, and a command under holdfast run is ended: TERM, then KILL. The lock goes to the next when the holder
-has let go, or when its time in the store is over, so that two never work at once. Where nothing runs out (a directory), it
-stays taken until the holder lets go or ends.
+The holder is told, and a command under holdfast run is ended: TERM, then KILL.
+The lock goes to the next when the holder has let go, or when its time in the
+store is over, so that two never work at once. Where nothing runs out (a
+directory), it stays taken until the holder lets go or ends.
 
-With --now the lock is free at once, though its holder may still be at work. Use it when the holder is known to be dead, or
-when what it writes to checks the tokens.`,
+With --now the lock is free at once, though its holder may still be at work. Use
+it when the holder is known to be dead, or when what it writes to checks the
+tokens.`,
 		Example:               "  holdfast inspect nightly-report\n  holdfast break nightly-report --token 42",
 		DisableFlagsInUseLine: true,
 		Args:                  oneName,
@@ -48,6 +51,7 @@ when what it writes to checks the tokens.`,
 	c.Flags().BoolVar(&f.now, "now", false, "free the lock at once, though its holder may still be at work")
 	c.Flags().BoolVar(&f.semaphore, "semaphore", false, "the hold is one of the semaphore of that name (run --limit)")
 	f.defineTimeout(c.Flags())
+	c.RegisterFlagCompletionFunc("token", p.completeToken)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		token, err := strconv.ParseUint(f.token, 10, 64)
 		switch {
@@ -57,8 +61,12 @@ when what it writes to checks the tokens.`,
 			return exit.Usagef("--token takes a number, not %s; holdfast inspect %s shows the tokens", say.Quote(echo(f.token)), shellWord(args[0]))
 		}
 		p.action = func() error {
-			return p.use(c.Flags().Changed("store"), "holdfast break", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
-				return p.breakHold(ctx, locks, args[0], token, f)
+			return p.use(c.Flags().Changed("store"), look{
+				as: "holdfast break", timeout: f.timeout,
+				do: func(ctx context.Context, locks *holdfast.Client) error {
+					return p.breakHold(ctx, locks, args[0], token, f)
+				},
+				nothing: func(bool) error { return p.noSuchHold(args[0], token, f, nil, nil) },
 			})
 		}
 		return nil
@@ -71,9 +79,9 @@ func (p *program) breakHold(ctx context.Context, locks *holdfast.Client, name st
 	if err != nil {
 		return err
 	}
-	kind, seen, other, end := "lock", lock, semaphore, locks.Break
+	seen, end := lock, locks.Break
 	if f.semaphore {
-		kind, seen, other = "semaphore", semaphore, lock
+		seen = semaphore
 		end = func(ctx context.Context, _ string, token uint64, opts ...holdfast.BreakOption) error {
 			return locks.Semaphore(name, 1).Break(ctx, token, opts...)
 		}
@@ -85,13 +93,30 @@ func (p *program) breakHold(ctx context.Context, locks *holdfast.Client, name st
 	err = end(ctx, name, token, opts...)
 	switch {
 	case errors.Is(err, holdfast.ErrNotHeld):
-		p.voice.Printf("no hold of the %s %s has the token %d; %s", kind, say.Quote(name), token, instead(kind, name, token, seen, other))
-		return ended(exit.NotGot)
+		return p.noSuchHold(name, token, f, lock, semaphore)
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintln(p.out, outcome(kind, name, f.now, withToken(seen, token)))
+	_, err = fmt.Fprintln(p.out, outcome(f.kind(), name, f.now, withToken(seen, token)))
 	return err
+}
+
+// kind is what the hold is one of.
+func (f *breakFlags) kind() string {
+	if f.semaphore {
+		return "semaphore"
+	}
+	return "lock"
+}
+
+// noSuchHold says that nothing was broken, and what there is instead.
+func (p *program) noSuchHold(name string, token uint64, f *breakFlags, lock, semaphore *holdfast.Info) error {
+	seen, other := lock, semaphore
+	if f.semaphore {
+		seen, other = semaphore, lock
+	}
+	p.voice.Printf("no hold of the %s %s has the token %d; %s", f.kind(), say.Quote(name), token, instead(f.kind(), name, token, seen, other))
+	return ended(exit.NotGot)
 }
 
 // withToken returns the holds with a token, as they were seen before they were broken.
@@ -122,7 +147,7 @@ func instead(kind, name string, token uint64, seen, other *holdfast.Info) string
 	if len(tokens) == 0 { // it was there when we looked
 		return "it ended just now"
 	}
-	return fmt.Sprintf("it is held now with %s; holdfast inspect %s shows by whom", strings.Join(tokens, ", "), shellWord(name))
+	return fmt.Sprintf("it is held now with token %s; holdfast inspect %s shows by whom", strings.Join(tokens, ", "), shellWord(name))
 }
 
 // outcome says what was done, and what happens next.

@@ -25,7 +25,7 @@ func TestBreak(t *testing.T) {
 	ctx := hold.Context(t.Context())
 
 	w.expect(result{code: 1, stderr: "holdfast: no hold of the lock \"free\" has the token 7; it is free\n"}, "break", "free", "--token", "7")
-	w.expect(result{code: 1, stderr: fmt.Sprintf("holdfast: no hold of the lock \"x\" has the token 99999; it is held now with %d; "+
+	w.expect(result{code: 1, stderr: fmt.Sprintf("holdfast: no hold of the lock \"x\" has the token 99999; it is held now with token %d; "+
 		"holdfast inspect x shows by whom\n", hold.Token())}, "break", "x", "--token", "99999")
 	w.expect(result{code: 1, stderr: fmt.Sprintf("holdfast: no hold of the lock \"x\" has the token %d; but the semaphore of that name has one: "+
 		"add --semaphore\n", permits.Token())}, "break", "x", "--token", token(permits))

@@ -19,11 +19,14 @@ func (p *program) inspectCommand() *cobra.Command {
 		Use:        "inspect NAME [flags]",
 		SuggestFor: []string{"show", "status", "who", "info", "get"},
 		Short:      "Show who holds a lock and who waits for it",
-		Long: `Inspect shows who holds the lock NAME, with which token, since when and for how long yet; and who waits for it, in the order
-in which they will be served. A lock and a semaphore (run --limit) of the same name are different things: both are shown if
-both are in use. A lock that nobody uses is free, which is no error.
+		Long: `Inspect shows who holds the lock NAME, with which token, since when and for how
+long yet; and who waits for it, in the order in which they will be served. A
+lock and a semaphore (run --limit) of the same name are different things: both
+are shown if both are in use. A lock that nobody uses is free, which is no
+error.
 ` + jsonHelp + `
-With --json inspect prints an object with name, lock and semaphore (null where it is free).`,
+With --json inspect prints an object with name, lock and semaphore (null where
+it is free).`,
 		Example:               "  holdfast inspect nightly-report\n  holdfast inspect nightly-report --json",
 		DisableFlagsInUseLine: true,
 		Args:                  oneName,
@@ -31,8 +34,16 @@ With --json inspect prints an object with name, lock and semaphore (null where i
 	}
 	f.define(c.Flags())
 	c.RunE = p.then(func(args []string) error {
-		return p.use(c.Flags().Changed("store"), "holdfast inspect", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
-			return p.inspect(ctx, locks, args[0], f.json)
+		return p.use(c.Flags().Changed("store"), look{
+			as: "holdfast inspect", timeout: f.timeout,
+			do: func(ctx context.Context, locks *holdfast.Client) error {
+				lock, semaphore, err := both(ctx, locks, args[0])
+				if err != nil {
+					return err
+				}
+				return p.inspect(args[0], lock, semaphore, f.json)
+			},
+			nothing: func(bool) error { return p.inspect(args[0], nil, nil, f.json) },
 		})
 	})
 	return c
@@ -44,11 +55,8 @@ type jsonInspect struct {
 	Semaphore *jsonLock `json:"semaphore"`
 }
 
-func (p *program) inspect(ctx context.Context, locks *holdfast.Client, name string, asObject bool) error {
-	lock, semaphore, err := both(ctx, locks, name)
-	if err != nil {
-		return err
-	}
+// inspect prints what was seen; nil: nothing.
+func (p *program) inspect(name string, lock, semaphore *holdfast.Info, asObject bool) error {
 	if asObject {
 		object := jsonInspect{Name: name}
 		if inUse(lock) {
@@ -66,7 +74,7 @@ func (p *program) inspect(ctx context.Context, locks *holdfast.Client, name stri
 	if inUse(semaphore) {
 		describe(&b, "semaphore", name, semaphore)
 	}
-	_, err = p.out.Write(b.Bytes())
+	_, err := p.out.Write(b.Bytes())
 	return err
 }
 

@@ -40,9 +40,11 @@ type jsonWaiter struct {
 
 // jsonHelp documents the fields for the help.
 const jsonHelp = `
-JSON: an object has name, kind ("lock" or "semaphore"), limit (of a semaphore, else null), guard, holders and waiters.
-A holder has label, mode ("exclusive", "shared" or "permits"), permits (else null), token, held, left (null: nothing runs
-out), kept and broken; a waiter label, mode, permits and waited. Times are seconds.`
+JSON: an object has name, kind ("lock" or "semaphore"), limit (of a semaphore,
+else null), guard, holders and waiters. A holder has label, mode ("exclusive",
+"shared" or "permits"), permits (else null), token, held, left (null: nothing
+runs out), kept and broken; a waiter label, mode, permits and waited. Times are
+seconds.`
 
 func asJSON(info *holdfast.Info) *jsonLock {
 	l := &jsonLock{Name: info.Name, Kind: "lock", Guard: info.Guard.Seconds(), Holders: []jsonHolder{}, Waiters: []jsonWaiter{}}

@@ -21,11 +21,13 @@ func (p *program) lsCommand() *cobra.Command {
 		Use:     "ls [PREFIX] [flags]",
 		Aliases: []string{"list"},
 		Short:   "List the locks that are held or waited for",
-		Long: `Ls lists the locks and semaphores that somebody holds or waits for, or those whose names begin with PREFIX, sorted by name.
-A lock that is free is not listed.
+		Long: `Ls lists the locks and semaphores that somebody holds or waits for, sorted by
+name; with a PREFIX, those whose names begin with it. A lock that is free is not
+listed.
 
-There is a line for each holder. LEFT is how long the store keeps the hold unless it is renewed; — where nothing runs out.
-WAITING is how many wait for the lock.
+There is a line for each holder. LEFT is how long the store keeps the hold
+unless it is renewed; — where nothing runs out. WAITING is how many wait for
+the lock.
 ` + jsonHelp + `
 With --json ls prints an array of such objects.`,
 		Example:               "  holdfast ls\n  holdfast ls orders/ --json",
@@ -44,8 +46,10 @@ With --json ls prints an array of such objects.`,
 	f.define(c.Flags())
 	c.RunE = p.then(func(args []string) error {
 		prefix := append(args, "")[0]
-		return p.use(c.Flags().Changed("store"), "holdfast ls", f.timeout, func(ctx context.Context, locks *holdfast.Client) error {
-			return p.list(ctx, locks, prefix, f.json)
+		return p.use(c.Flags().Changed("store"), look{
+			as: "holdfast ls", timeout: f.timeout,
+			do:      func(ctx context.Context, locks *holdfast.Client) error { return p.list(ctx, locks, prefix, f.json) },
+			nothing: func(told bool) error { return p.printList(nil, prefix, f.json, !told) },
 		})
 	})
 	return c

@@ -58,9 +58,29 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 		if errors.Is(err, errTime) {
 			return exit.Usagef("%s %v; not %s", flagTitle(invalid.GetFlag()), errTime, say.Quote(echo(invalid.GetValue())))
 		}
+		if err := wrongNumber(invalid.GetFlag(), invalid.GetValue()); err != nil {
+			return err
+		}
+		if invalid.GetFlag().NoOptDefVal == "true" {
+			return exit.Usagef("%s is on or off; write it without a value, not with %s", flagTitle(invalid.GetFlag()), say.Quote(echo(invalid.GetValue())))
+		}
 		return exit.Usagef("%s does not take %s; %s", flagTitle(invalid.GetFlag()), say.Quote(echo(invalid.GetValue())), help)
 	}
 	return exit.Usagef("a flag is malformed; %s", help)
+}
+
+// wrongNumber says what a flag takes instead of a value; nil if it does not take a number.
+func wrongNumber(f *pflag.Flag, value string) error {
+	takes := ""
+	switch f.Name {
+	case "conflict-exit-code":
+		takes = "an exit code from 0 to 255"
+	case "limit":
+		takes = "how many may run at a time, 1 or more"
+	default:
+		return nil
+	}
+	return exit.Usagef("%s takes %s, not %s", flagTitle(f), takes, say.Quote(echo(value)))
 }
 
 // flagTitle is what a flag is called in messages.

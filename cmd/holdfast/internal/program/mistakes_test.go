@@ -12,6 +12,7 @@ func TestMistakesOfNewcomers(t *testing.T) {
 	w := newWorld(t)
 	w.wrong(`the NAME of the lock and the command are missing; write: holdfast run NAME -- COMMAND`, "run")
 	w.wrong(`the NAME of the lock is missing; write: holdfast run NAME -- echo 'a b'`, "run", "--", "echo", "a b")
+	w.wrong(`the NAME of the lock is missing; write: holdfast run NAME -c 'echo hi'`, "run", "-c", "echo hi")
 	w.wrong(`the command is missing; write: holdfast run x -- COMMAND`, "run", "x")
 	w.wrong(`there is no command behind --; write: holdfast run x -- COMMAND`, "run", "x", "--")
 	w.wrong(`the command behind -- is an empty word; is a variable of your script not set?`, "run", "x", "--", "")
@@ -34,6 +35,13 @@ func TestMistakesOfNewcomers(t *testing.T) {
 	w.wrong(`there is no command "unlock"; did you mean "holdfast break"?`, "unlock", "x")
 	w.wrong(`there is no command "\x1b[2J"; "holdfast help" lists the commands`, "\x1b[2J")
 	w.wrong(`there is no command "zzz"; "holdfast help" lists the commands`, "help", "zzz")
+	w.wrong(`there is no command "run x"; write: holdfast help run`, "help", "run", "x")
+	for _, short := range []string{"x", "cp", "up"} { // two letters away from ls
+		w.wrong(`there is no command "`+short+`"; "holdfast help" lists the commands`, short)
+	}
+	w.wrong(`there is no command "rm"; did you mean "holdfast break"?`, "rm", "x")
+	w.wrong(`there is no command "als"; did you mean "holdfast ls"?`, "als")
+	w.wrong(`there is no command "insepct"; did you mean "holdfast inspect"?`, "insepct")
 	w.wrong(`"a\nb": not a lock name: control character U+000A at byte 1; encode or remove it`, "run", "a\nb", "--", "true")
 	w.wrong(`"": not a lock name: it is empty; use 1 to 512 bytes of UTF-8`, "run", "", "--", "true")
 	w.wrong(`"\xff": not a lock name: it is not valid UTF-8; encode binary names, for instance as hexadecimal`, "inspect", "\xff")
@@ -62,10 +70,12 @@ func TestFlagsOfRunAreChecked(t *testing.T) {
 		{"-s -e", `-s shares the lock and -x does not; give one of them`},
 		{"-s --limit 2", `-s shares a lock and --limit counts permits; give one of them`},
 		{"-e --limit 2", `-x has the lock alone and --limit lets several in; give one of them`},
-		{"--limit 0", `--limit takes how many may run at a time, 1 or more, not 0`},
-		{"--limit many", `--limit does not take "many"; ` + helpRun},
-		{"-E 256", `-E takes an exit code from 0 to 255, not 256`},
-		{"-E -1", `-E takes an exit code from 0 to 255, not -1`},
+		{"--limit 0", `--limit takes how many may run at a time, 1 or more, not "0"`},
+		{"--limit three", `--limit takes how many may run at a time, 1 or more, not "three"`},
+		{"-E 256", `-E, --conflict-exit-code takes an exit code from 0 to 255, not "256"`},
+		{"-E -1", `-E, --conflict-exit-code takes an exit code from 0 to 255, not "-1"`},
+		{"-E abc", `-E, --conflict-exit-code takes an exit code from 0 to 255, not "abc"`},
+		{"--nonblock=maybe", `-n, --nonblock is on or off; write it without a value, not with "maybe"`},
 		{"-w -1", `-w, --timeout` + takesTime + `"-1"`},
 		{"-w nan", `-w, --timeout` + takesTime + `"nan"`},
 		{"-w inf", `-w, --timeout` + takesTime + `"inf"`},

@@ -22,7 +22,7 @@ func planOf(t *testing.T, args ...string) *run.Plan {
 		}
 		f := new(runFlags)
 		c.ResetFlags()
-		f.define(c.Flags())
+		f.define(c.Flags(), &p.quiet)
 		if err := root.PersistentFlags().Parse(nil); err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,13 @@ func (w *world) dir() string { return filepath.Join(w.home, ".local", "state", "
 // locks opens the program's own store in this process.
 func (w *world) locks(opts ...holdfast.OpenOption) *holdfast.Client {
 	w.t.Helper()
-	locks, err := holdfast.Open(w.t.Context(), filelock.URL(w.dir()), opts...)
+	return w.locksIn(w.dir(), opts...)
+}
+
+// locksIn opens a store in another directory.
+func (w *world) locksIn(dir string, opts ...holdfast.OpenOption) *holdfast.Client {
+	w.t.Helper()
+	locks, err := holdfast.Open(w.t.Context(), filelock.URL(dir), opts...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

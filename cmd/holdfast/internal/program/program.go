@@ -66,6 +66,9 @@ func (p *program) main() int {
 // parse reads the command line. Every error is a mistake in it.
 func (p *program) parse() error {
 	root := p.root()
+	if p.completing() {
+		plainUsages(root)
+	}
 	root.SetArgs(p.args)
 	root.SetOut(p.out)
 	err := root.Execute()

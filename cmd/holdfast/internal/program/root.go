@@ -12,16 +12,20 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/say"
 )
 
-const rootLong = `Holdfast runs commands one at a time, on one machine or on many, and shows who holds which lock.
+const rootLong = `Holdfast runs commands one at a time, and shows who holds which lock.
 
-A lock is a name. While one command runs under it, every other command under the same name waits. The first use of a name
-makes the lock; nothing has to be set up.
+A lock is a name. While one command runs under it, every other command under
+the same name waits. The first use of a name makes the lock; nothing has to be
+set up.
 
-  holdfast run nightly-report -- ./report.sh     run a command while holding the lock
-  holdfast ls                                    who holds which lock, how many wait
-  holdfast inspect nightly-report                one lock: its holders, and who waits, in order
+  holdfast run nightly-report -- ./report.sh   run a command under the lock
+  holdfast ls                                  who holds what, how many wait
+  holdfast inspect nightly-report              who holds one lock, who waits
 
-Locks live in a store. Without --store and HOLDFAST_STORE that is a directory of yours on this machine.`
+Locks live in a store, and exclude whoever uses the same one: on as many
+machines as the store reaches. The only kind of store today, a directory,
+reaches one machine and one user. Without --store and HOLDFAST_STORE it is
+.local/state/holdfast/locks in your home.`
 
 const storeUsage = "`URL` of the store; else that in HOLDFAST_STORE, else a directory of yours on this machine"
 
@@ -30,7 +34,7 @@ func (p *program) root() *cobra.Command {
 	version := false
 	root := &cobra.Command{
 		Use:   "holdfast",
-		Short: "Run commands one at a time, on one machine or on many",
+		Short: "Run commands one at a time",
 		Long:  rootLong,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,7 +53,7 @@ func (p *program) root() *cobra.Command {
 		SilenceUsage:               true,
 	}
 	root.PersistentFlags().StringVar(&p.store, "store", "", storeUsage)
-	root.PersistentFlags().BoolVarP(&p.quiet, "quiet", "q", false, "print nothing but errors")
+	root.PersistentFlags().BoolVarP(&p.quiet, "quiet", "q", false, "print results and errors, but no notes")
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(p.flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(p.out, helpOf(c)) })
@@ -74,8 +78,8 @@ func (p *program) noCommand(c *cobra.Command) error {
 
 func unknownCommand(root *cobra.Command, name string) error {
 	next := `"holdfast help" lists the commands`
-	if similar := root.SuggestionsFor(name); len(similar) > 0 {
-		next = fmt.Sprintf(`did you mean "holdfast %s"?`, similar[0])
+	if i := slices.IndexFunc(root.SuggestionsFor(name), func(s string) bool { return isMeant(root, name, s) }); i >= 0 {
+		next = fmt.Sprintf(`did you mean "holdfast %s"?`, root.SuggestionsFor(name)[i])
 	}
 	if slices.Contains([]string{"lock", "acquire", "exec", "with"}, name) {
 		next = "to run a command while holding a lock, write: holdfast run NAME -- COMMAND"
@@ -83,17 +87,28 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return exit.Usagef("there is no command %s; %s", say.Quote(echo(name)), next)
 }
 
+// isMeant reports whether a suggestion is worth making. Of two letters two are changed easily: "cp" is not "ls".
+func isMeant(root *cobra.Command, name, suggested string) bool {
+	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == suggested })
+	return i >= 0 && slices.Contains(root.Commands()[i].SuggestFor, name) || strings.HasPrefix(suggested, name) ||
+		distance(name, suggested) < min(len(name), len(suggested))
+}
+
 func (p *program) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Show how a command is used",
-		Long:    "Help shows how a command is used, with its flags and examples; without one it lists the commands.",
+		Long:    "Help shows how a command is used, with its flags and examples; without one it\nlists the commands.",
 		Example: "  holdfast help run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			about := c.Root()
 			for _, name := range args {
 				i := slices.IndexFunc(about.Commands(), func(sub *cobra.Command) bool { return sub.Name() == name })
+				if i < 0 && about.HasParent() {
+					path := strings.TrimPrefix(about.CommandPath(), "holdfast ")
+					return exit.Usagef("there is no command %s; write: holdfast help %s", say.Quote(path+" "+echo(name)), path)
+				}
 				if i < 0 {
 					return unknownCommand(c.Root(), name)
 				}
@@ -146,5 +161,5 @@ func helpOf(c *cobra.Command) string {
 
 func flagList(flags *pflag.FlagSet) string {
 	flags.SortFlags = false
-	return flags.FlagUsagesWrapped(120)
+	return flags.FlagUsagesWrapped(80)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -41,9 +42,9 @@ func (p *program) runCommand() *cobra.Command {
 		Args:       cobra.ArbitraryArgs,
 
 		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction:     p.completeRun,
 	}
-	f.define(c.Flags())
+	f.define(c.Flags(), &p.quiet)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		plan, err := p.plan(c, f, args)
 		if err != nil {
@@ -55,7 +56,7 @@ func (p *program) runCommand() *cobra.Command {
 	return c
 }
 
-func (f *runFlags) define(flags *pflag.FlagSet) {
+func (f *runFlags) define(flags *pflag.FlagSet, quiet *bool) {
 	flags.SortFlags = false
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait: if the lock is held, end with code 1 at once")
 	flags.VarP(&f.wait, "timeout", "w", "wait at most `SECONDS` (0.5 is half a second), then end with code 1; also --wait")
@@ -73,6 +74,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.Var(&f.minHold, "min-hold", "keep the lock for at least this long, even if the command ends sooner")
 	flags.StringVar(&f.label, "label", "", "`TEXT` that others see as the holder (the name of the command)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "tell about waiting also where there is no terminal")
+	flags.BoolVarP(quiet, "quiet", "q", false, "do not say that the lock is held, nor who holds it while waiting; losses and failures are printed all the same")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
 		case "wait":
@@ -141,6 +143,8 @@ func (p *program) split(c *cobra.Command, f *runFlags, args []string) (names, co
 		return nil, nil, exit.Usagef("-c and a command behind -- are both given; leave one of them out")
 	case len(names) == 0 && len(command) > 0:
 		return nil, nil, exit.Usagef("the NAME of the lock is missing; write: holdfast run NAME -- %s", shellLine(command))
+	case len(names) == 0 && shell:
+		return nil, nil, exit.Usagef("the NAME of the lock is missing; write: holdfast run NAME -c %s", shellWord(f.command))
 	case len(names) == 0:
 		return nil, nil, exit.Usagef("the NAME of the lock and the command are missing; write: holdfast run NAME -- COMMAND")
 	case shell && strings.TrimSpace(f.command) == "":
@@ -180,9 +184,9 @@ func (f *runFlags) check(flags *pflag.FlagSet) error {
 	case f.exclusive && flags.Changed("limit"):
 		return exit.Usagef("-x has the lock alone and --limit lets several in; give one of them")
 	case f.conflict < 0 || f.conflict > 255:
-		return exit.Usagef("-E takes an exit code from 0 to 255, not %d", f.conflict)
+		return wrongNumber(flags.Lookup("conflict-exit-code"), strconv.Itoa(f.conflict))
 	case flags.Changed("limit") && f.limit < 1:
-		return exit.Usagef("--limit takes how many may run at a time, 1 or more, not %d", f.limit)
+		return wrongNumber(flags.Lookup("limit"), strconv.Itoa(f.limit))
 	}
 	return checkLabel(f.label)
 }
@@ -225,7 +229,12 @@ func (p *program) carryOut(plan *run.Plan, given bool) error {
 		return err
 	}
 	p.warnOfPassword(given)
+	told := !p.isNamed(given)
 	plan.Open = func(ctx context.Context, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
+		if !told { // not before: a command that is not found makes nothing
+			p.noteNewStore(url)
+			told = true
+		}
 		return holdfast.Open(ctx, url, opts...)
 	}
 	return ended(plan.Run())

@@ -42,6 +42,12 @@ func (p *program) storeURL(given bool) (string, error) {
 	return url, checkURL(where, url)
 }
 
+// isNamed reports whether somebody said which store to use.
+func (p *program) isNamed(given bool) bool {
+	_, set := os.LookupEnv(storeVariable)
+	return given || set
+}
+
 // checkURL refuses URLs that no driver here takes.
 func checkURL(where, url string) error {
 	u, err := driver.ParseURL(url)
@@ -94,10 +100,17 @@ func (p *program) warnOfPassword(given bool) {
 	}
 }
 
-// use opens the store for a command that looks at it or changes it and is done. What it does is bounded by timeout. as is
-// how others see it.
-func (p *program) use(given bool, as string, timeout span, do func(context.Context, *holdfast.Client) error) error {
-	if timeout.Duration <= 0 {
+// A look is a command that looks at a store or changes it, and is done.
+type look struct {
+	as      string // how others see it
+	timeout span
+	do      func(context.Context, *holdfast.Client) error
+	nothing func(told bool) error // instead, if there is no store yet; told: that was said
+}
+
+// use opens the store for a look. It does not make one.
+func (p *program) use(given bool, l look) error {
+	if l.timeout.Duration <= 0 {
 		return exit.Usagef("--timeout is how long to wait for the store: give more than 0 seconds")
 	}
 	url, err := p.storeURL(given)
@@ -105,15 +118,18 @@ func (p *program) use(given bool, as string, timeout span, do func(context.Conte
 		return err
 	}
 	p.warnOfPassword(given)
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Duration)
+	if dir, _ := missing(url); dir != "" {
+		return l.nothing(p.noteNoStore(given, dir))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout.Duration)
 	defer cancel()
-	locks, err := holdfast.Open(ctx, url, holdfast.Label(as))
+	locks, err := holdfast.Open(ctx, url, holdfast.Label(l.as))
 	if err == nil {
-		err = do(ctx, locks)
+		err = l.do(ctx, locks)
 		locks.Close()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		p.voice.Printf("%v; gave up after %s, --timeout allows more", err, say.Duration(timeout.Duration))
+		p.voice.Printf("%v; gave up after %s, --timeout allows more", err, say.Duration(l.timeout.Duration))
 		return ended(exit.Unavailable)
 	}
 	return err

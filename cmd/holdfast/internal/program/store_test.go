@@ -2,7 +2,6 @@ package program_test
 
 import (
 	"net"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,22 +12,23 @@ const unknownScheme = `this program has no driver for redis://; it has: deaf-tes
 
 func TestWhereTheStoreIs(t *testing.T) {
 	w := newWorld(t)
-	const free = "lock \"x\" is free\n"
-	w.expect(result{stdout: free}, "inspect", "x")
-	if _, err := os.Stat(w.dir()); err != nil {
-		t.Errorf("without --store and HOLDFAST_STORE it is not the directory below HOME: %v", err)
-	}
+	w.hold(w.locks().Mutex("home"))
 	flag, variable := w.home+"/flag", w.home+"/variable"
-	for _, args := range [][]string{{"inspect", "x", "--store", filelock.URL(flag)}, {"--store=" + filelock.URL(flag), "inspect", "x"}} {
-		w.expect(result{stdout: free}, args...)
-	}
-	w.env = append(w.env, "HOLDFAST_STORE="+filelock.URL(variable))
-	w.expect(result{stdout: free}, "inspect", "x")
 	for _, dir := range []string{flag, variable} {
-		if _, err := os.Stat(dir); err != nil {
-			t.Error(err)
+		w.hold(w.locksIn(dir).Mutex(dir))
+	}
+	expect := func(name string, args ...string) {
+		t.Helper()
+		if rows := fields(w.run(append(args, "ls")...).stdout); len(rows) != 2 || rows[1][0] != name {
+			t.Errorf("%q lists %q, want %s", args, rows, name)
 		}
 	}
+	expect("home")
+	expect(flag, "--store", filelock.URL(flag))
+	expect(flag, "--store="+filelock.URL(flag))
+	w.env = append(w.env, "HOLDFAST_STORE="+filelock.URL(variable))
+	expect(variable)
+	expect(flag, "--store", filelock.URL(flag))
 	w.wrong("--store: "+unknownScheme, "ls", "--store", "redis://h") // the flag wins
 	w.wrong("--store is empty; give the URL of a store, or leave --store out to use a directory of yours on this machine", "ls", "--store", "")
 	w.env = append(w.env, "HOLDFAST_STORE=")

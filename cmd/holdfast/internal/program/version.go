@@ -13,7 +13,7 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, and the stores it knows",
-		Long:    "Version prints the version of the program, and the schemes of the stores that it can use.",
+		Long:    "Version prints the version of the program, and the schemes of the stores that it\ncan use.",
 		Example: "  holdfast version",
 		Args:    noArgs,
 		RunE:    p.then(func([]string) error { return p.printVersion() }),
