@@ -30,36 +30,65 @@ type Kin struct {
 func (k Kin) Signal(s syscall.Signal) {
 	Signal(k.Group, s)
 	outside, _ := k.outside()
-	for _, pid := range outside {
-		syscall.Kill(pid, s)
+	for _, p := range outside {
+		syscall.Kill(p.Pid, s)
+	}
+}
+
+// Await waits until nothing of it runs any more.
+func (k Kin) Await() {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		outside, _ := k.outside()
+		pid, running := k.member()
+		if len(outside) > 0 {
+			pid, running = outside[0].Pid, true
+		}
+		if !running {
+			return
+		}
+		awaitEnd(pid, pause)
 	}
 }
 
 // becoming is how long a process may take to be replaced by another program, on a machine that has much else to do. Meanwhile it
-// shows no environment.
+// shows neither its environment nor its arguments.
 const becoming = 2 * time.Second
 
 // Kill kills all of it, and returns when nothing of it runs any more.
 func (k Kin) Kill() {
 	begun := driver.Boot().Now()
-	for clean, pause := 0, firstPause; clean < 2; pause = min(2*pause, 50*time.Millisecond) {
+	victims := make(map[Process]bool) // outside of the group: who has lost its parent cannot be found again, but is not dead at once
+	for clean, pause := 0, firstPause; ; pause = min(2*pause, 50*time.Millisecond) {
 		// The tree is looked at before any of it is killed: what outlives its parent is nobody's child.
 		outside, unclear := k.outside()
+		for _, p := range outside {
+			victims[p.identity()] = true
+		}
 		Signal(k.Group, syscall.SIGKILL)
-		for _, pid := range outside {
-			syscall.Kill(pid, syscall.SIGKILL)
+		pid, running := k.member()
+		for p := range victims {
+			if p.isOver() {
+				delete(victims, p)
+				continue
+			}
+			syscall.Kill(p.Pid, syscall.SIGKILL)
+			pid, running = p.Pid, true
 		}
-		pid, running := 0, false
-		if k.Group > 1 {
-			pid, running = member(k.Group)
-		}
-		if running || len(outside) > 0 || unclear && driver.Boot().Now().Sub(begun) < becoming {
+		clean++
+		if running || unclear && driver.Boot().Now().Sub(begun) < becoming {
 			clean = 0
-		} else {
-			clean++ // twice: a process that was just being made is seen the second time
 		}
-		if clean < 2 {
-			awaitEnd(pid, pause)
+		if clean == 2 { // a process that was just being made is seen the second time
+			return
 		}
+		awaitEnd(pid, pause)
 	}
+}
+
+// member returns a process of the group, if that is known.
+func (k Kin) member() (pid int, running bool) {
+	if k.Group <= 1 {
+		return 0, false
+	}
+	return member(k.Group)
 }

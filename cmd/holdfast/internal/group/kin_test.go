@@ -89,10 +89,7 @@ func TestKinKill(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			group, pids := begin(t, c.script, 1)
 			if c.survives { // only once it is nobody's child any more
-				for {
-					if p, err := Look(pids[0]); err != nil || !descends(p.Pid, group) {
-						break
-					}
+				for descends(pids[0], group) {
 					time.Sleep(time.Millisecond)
 				}
 			}
@@ -142,7 +139,7 @@ func TestKinByMark(t *testing.T) {
 
 // A signal reaches what has left the group.
 func TestKinSignal(t *testing.T) {
-	group, pids := begin(t, `set -m; bash -c 'trap "exit 0" TERM; echo $$; while :; do read -t 600 <> <(:); done' & wait; sleep 600`, 1)
+	group, pids := begin(t, `set -m; sleep 600 & echo $!; wait; sleep 600`, 1)
 	kinOf(group).Signal(syscall.SIGTERM)
 	for !isOver(pids[0]) {
 		time.Sleep(time.Millisecond)
@@ -152,11 +149,11 @@ func TestKinSignal(t *testing.T) {
 // The guard of an inner run is left alone.
 func TestKinLeavesGuards(t *testing.T) {
 	group, pids := begin(t, `setsid bash -c 'echo $$; exec -a `+GuardName+` sleep 600' & wait`, 1)
-	for {
+	named := func() bool {
 		arguments, _ := os.ReadFile("/proc/" + strconv.Itoa(pids[0]) + "/cmdline")
-		if strings.HasPrefix(string(arguments), GuardName) {
-			break
-		}
+		return strings.HasPrefix(string(arguments), GuardName)
+	}
+	for !named() {
 		time.Sleep(time.Millisecond)
 	}
 	kinOf(group).Kill()

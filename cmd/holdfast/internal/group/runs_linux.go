@@ -15,6 +15,7 @@ import (
 // A Process as /proc shows it.
 type Process struct {
 	Pid, Parent, Group, Session int
+	Began                       int  // when, in ticks since the machine started: numbers are used again, but not in the same tick
 	Over                        bool // it cannot do anything any more: it waits for a parent that looks
 	Stopped                     bool
 }
@@ -89,7 +90,7 @@ func Look(pid int) (Process, error) {
 	}
 	// pid (name) state parent group session … threads, and the name may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 18 {
+	if len(fields) < 20 {
 		return Process{}, fs.ErrNotExist
 	}
 	number := func(i int) int {
@@ -99,15 +100,25 @@ func Look(pid int) (Process, error) {
 	state := fields[0][0]
 	return Process{
 		Pid: pid, Parent: number(1), Group: number(2), Session: number(3),
+		Began: number(19),
 		// A process whose first thread has ended is called a zombie, though others may be at work.
 		Over:    (state == 'Z' || state == 'X') && number(17) <= 1,
 		Stopped: state == 'T' || state == 't',
 	}, nil
 }
 
+// identity is what stays the same while a process lives.
+func (p Process) identity() Process { return Process{Pid: p.Pid, Began: p.Began} }
+
+// isOver looks again whether the process has ended.
+func (p Process) isOver() bool {
+	now, err := Look(p.Pid)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || err == nil && (now.Over || now.Began != p.Began)
+}
+
 // outside returns what belongs to the command but not to its group. unclear: a process was just becoming another program, and may
 // belong to it or not.
-func (k Kin) outside() (pids []int, unclear bool) {
+func (k Kin) outside() (found []Process, unclear bool) {
 	children := make(map[int][]int)
 	all := make(map[int]Process)
 	Each(func(p Process) bool {
@@ -115,20 +126,20 @@ func (k Kin) outside() (pids []int, unclear bool) {
 		all[p.Pid] = p
 		return true
 	})
-	found := make(map[int]bool)
+	seen := make(map[int]bool)
 	var add func(pid int)
 	add = func(pid int) {
-		if found[pid] || pid == os.Getpid() {
+		if seen[pid] || pid == os.Getpid() {
 			return
 		}
-		found[pid] = true
+		seen[pid] = true
 		if p := all[pid]; p.Group != k.Group && !p.Over {
 			guard, known := isGuard(p)
 			unclear = unclear || !known
 			if guard || !known {
 				return
 			}
-			pids = append(pids, pid)
+			found = append(found, p)
 		}
 		for _, child := range children[pid] {
 			add(child)
@@ -146,7 +157,7 @@ func (k Kin) outside() (pids []int, unclear bool) {
 			unclear = unclear || err == nil && len(environment) == 0
 		}
 	}
-	return pids, unclear
+	return found, unclear
 }
 
 // isGuard reports whether a process is the guard of an inner run. That must live until it has ended the inner command, or the inner

@@ -21,7 +21,7 @@ type Guard struct {
 
 	mu   sync.Mutex
 	line *os.File // our end of the socket; nil once it is closed
-	over bool     // it has ended, and its number may be somebody else's
+	over bool     // it ends, and its number may soon be somebody else's
 }
 
 // Start starts a guard for the last of the given runs.
@@ -49,7 +49,7 @@ func begun(runs string) (*Guard, error) {
 	defer syscall.Close(nowhere)
 	// Not os.StartProcess: the first one in a process starts another, to learn what the kernel can do.
 	pid, err := syscall.ForkExec(executable(), []string{name}, &syscall.ProcAttr{
-		Dir:   "/", // else it would keep a file system from being unmounted
+		Dir:   "/",                                                       // else it would keep a file system from being unmounted
 		Env:   []string{group.MarkVariable + "=" + runs, "GOMAXPROCS=1"}, // it starts faster so
 		Files: []uintptr{uintptr(its), uintptr(nowhere), uintptr(nowhere)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -67,14 +67,14 @@ func begun(runs string) (*Guard, error) {
 // attend waits for the end of the guard: it never says anything, so what can be read is the end of the line.
 func (g *Guard) attend() {
 	g.line.Read(make([]byte, 1))
+	g.mu.Lock()
+	g.over = true
+	g.mu.Unlock()
 	for {
 		if _, err := syscall.Wait4(g.pid, nil, 0, nil); err != syscall.EINTR {
 			break
 		}
 	}
-	g.mu.Lock()
-	g.over = true
-	g.mu.Unlock()
 	close(g.ended)
 }
 

@@ -59,6 +59,7 @@ type Job struct {
 	terminal *terminal // nil: there is none
 	eager    bool      // it gets the terminal without asking
 	ended    bool
+	hungUp   bool
 	signals  chan<- os.Signal
 }
 
@@ -75,6 +76,9 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
 		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
 		j.eager, attributes.Foreground, attributes.Ctty = true, true, int(j.terminal.file.Fd())
+	}
+	if j.terminal != nil && !j.terminal.isOurs() && orphaned() {
+		signal.Ignore(syscall.SIGTTIN) // it is refused what is typed, as it would be without us; else it would be stopped for ever
 	}
 	started := make(chan error)
 	go j.live(c, attributes, started)
@@ -174,7 +178,8 @@ func (j *Job) Stopped(s syscall.Signal) {
 		j.terminal.give(j.pid)
 		j.Signal(syscall.SIGCONT)
 		return
-	case asks && orphaned():
+	case asks && !j.hungUp && orphaned():
+		j.hungUp = true
 		j.Signal(syscall.SIGHUP) // as the kernel does to stopped groups that nobody can continue any more
 		j.Signal(syscall.SIGCONT)
 		return
@@ -184,6 +189,9 @@ func (j *Job) Stopped(s syscall.Signal) {
 	}
 	typed := s == syscall.SIGTSTP && j.terminal.isOf(j.pid)
 	j.takeBack()
+	if command, err := group.Look(j.pid); err == nil && !command.Stopped {
+		return // somebody has continued it meanwhile, and perhaps us
+	}
 	if typed {
 		j.stopOthers()
 	}

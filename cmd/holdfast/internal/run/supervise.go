@@ -70,8 +70,11 @@ func (s *supervisor) run() int {
 	s.loop()
 	s.lookBack()
 	s.job.Close()
-	if s.lost != nil {
+	switch {
+	case s.lost != nil:
 		s.kin().Kill() // what has left the group, too
+	case s.status.Signaled():
+		s.inner().Await() // if the command was a run, its guard is at work
 	}
 	s.end(s.hold.Unlock)
 	return s.code()
@@ -89,30 +92,53 @@ func (s *supervisor) start() (err error) {
 		Path:    s.path,
 		Args:    s.plan.Command,
 		Env:     s.plan.environment(s.hold, s.news, runsWith(s.id)),
-		Started: func(group int) { s.guard.Watch(group) },
+		Started: s.started,
 		Leave:   s.plan.Leave,
 	}, s.signals.came)
 	return err
 }
 
-// post posts a guard, and tells it what there is to know.
+// post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
 func (s *supervisor) post() (err error) {
 	s.posted = time.Now()
-	if s.guard, err = s.sentry.take(); s.guard == nil && err == nil {
-		s.guard, err = guard.Start(runsWith(s.id))
+	if s.guard, err = s.sentry.take(); s.guard != nil {
+		if s.brief() == nil {
+			return nil
+		}
+		s.guard.End()
 	}
-	if err != nil {
+	if s.guard, err = guard.Start(runsWith(s.id)); err != nil {
 		return err
 	}
-	if err := s.guard.Keep(s.keep); err != nil {
+	if err = s.brief(); err != nil {
+		s.guard.End()
 		return fmt.Errorf("the guard process: %w", err)
 	}
-	s.guard.Begin(s.id)
-	s.tellUntil()
-	if s.job != nil {
-		s.guard.Watch(s.job.Group())
-	}
 	return nil
+}
+
+// brief tells a new guard what there is to know.
+func (s *supervisor) brief() error {
+	if err := s.guard.Keep(s.keep); err != nil {
+		return err
+	}
+	if err := s.guard.Begin(s.id); err != nil {
+		return err
+	}
+	if s.job != nil {
+		if err := s.guard.Watch(s.job.Group()); err != nil {
+			return err
+		}
+	}
+	return s.tellUntil()
+}
+
+// started tells the guard which group it is. If the guard has acted already, because this program was stopped for too long just
+// before, it is too late for the command.
+func (s *supervisor) started(itsGroup int) {
+	if s.guard.Watch(itsGroup) != nil && !guard.Now().Before(s.told) {
+		group.Signal(itsGroup, syscall.SIGKILL)
+	}
 }
 
 // tellUntil tells the guard when to act: as long before the hold could be somebody else's as this program would. The clock is read
@@ -171,6 +197,9 @@ func (s *supervisor) loop() {
 			lost = nil
 			s.lose()
 		case <-s.kill:
+			if group.Signal(s.job.Group(), syscall.SIGKILL) != nil {
+				s.tell(true, "the command runs as another user, who cannot be signalled: it may run on although the lock is lost")
+			}
 			go s.kin().Kill()
 		case <-s.news.renewed:
 			if lost != nil && s.tellUntil() != nil {
@@ -246,6 +275,13 @@ func (s *supervisor) lose() {
 func (s *supervisor) kin() group.Kin {
 	session, _ := unix.Getsid(0)
 	return group.Kin{Group: s.job.Group(), Session: session, Mark: s.id.String()}
+}
+
+// inner is what belongs to runs inside the command.
+func (s *supervisor) inner() group.Kin {
+	inner := s.kin()
+	inner.Group, inner.Mark = 0, inner.Mark+"/"
+	return inner
 }
 
 // tell prints a message, if it is wanted, without waiting for it: standard error may be a pipe that nobody reads, and the command must
