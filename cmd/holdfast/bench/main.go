@@ -4,7 +4,8 @@
 //	go run ./cmd/holdfast/bench
 //
 // It builds the program, with all its drivers, as users have it, and starts the three in turn, thousands of times: whatever else the
-// machine does meanwhile then slows all of them alike. It prints the medians of each batch of rounds, and their ratio. It ends with
+// machine does meanwhile then slows all of them. Not all alike: holdfast run is two processes with several threads each, and suffers
+// more from a busy machine than flock does, so measure on a quiet one. It prints the medians of each batch of rounds, and their ratio. It ends with
 // code 1 if the median ratio is above the bar. It is no test: a noisy machine must not fail a change.
 //
 // The store is a directory of its own below -dir. A run makes five files there and removes them, which flock does not, so the file

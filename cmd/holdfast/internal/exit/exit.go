@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"holdfast.dev"
 )
@@ -15,7 +16,7 @@ const (
 	NotGot      = 1   // somebody else has the lock; -E says another one
 	Usage       = 64  // the command line, or what it asks of this store, cannot be meant so
 	Unavailable = 69  // the store cannot be reached, or refuses
-	System      = 71  // the operating system refused a process, a pipe or a terminal
+	System      = 71  // the operating system refused a process or a pipe, or to take what is printed
 	Lost        = 75  // the lock was lost while the command ran
 	CannotRun   = 126 // the command was found but cannot be run
 	NotFound    = 127 // the command was not found
@@ -52,8 +53,16 @@ func Code(err error) int {
 		return Unavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return NotGot
+	case isFile(err):
+		return System
 	}
 	return Unavailable
+}
+
+// isFile reports whether an error is one of a file of our own, such as standard output: those of a store's are the store's.
+func isFile(err error) bool {
+	var file *fs.PathError
+	return errors.As(err, &file)
 }
 
 func isLimit(err error) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"holdfast.dev"
@@ -35,6 +36,8 @@ func TestCode(t *testing.T) {
 		{store(errors.New("refused")), 69},
 		{store(context.DeadlineExceeded), 69},
 		{errors.New("anything"), 69},
+		{&fs.PathError{Op: "write", Path: "/dev/stdout", Err: errors.New("no space")}, 71},
+		{store(&fs.PathError{Op: "open", Path: "/dir", Err: errors.New("no space")}), 69},
 		{&holdfast.LostError{Name: "x"}, 75},
 		{errors.Join(store(errors.New("gone")), &holdfast.LostError{Name: "x"}), 75},
 	} {

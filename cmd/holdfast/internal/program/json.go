@@ -1,7 +1,6 @@
 package program
 
 import (
-	"slices"
 	"time"
 
 	"holdfast.dev"
@@ -81,9 +80,4 @@ func seconds64(d time.Duration) *float64 {
 	}
 	s := d.Seconds()
 	return &s
-}
-
-// sortInfos puts them in the order of their names, and the lock before the semaphore of the same name.
-func sortInfos(infos []*holdfast.Info) {
-	slices.SortFunc(infos, compareInfos)
 }

@@ -31,7 +31,8 @@ func (p *program) withDashes(run *cobra.Command) string {
 	return strings.Join(words, " ")
 }
 
-// positional is the place of the nth word, counted from 0, that is neither a flag nor the value of one; -1 if there are fewer. A flag that is not known is taken for one without a value.
+// positional is the place of the nth word, counted from 0, that is neither a flag nor the value of one; -1 if there are fewer. A flag
+// that is not known is taken for one without a value.
 func (p *program) positional(flags *pflag.FlagSet, n int) int {
 	for i := 0; i < len(p.args); i++ {
 		arg := p.args[i]

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (p *program) list(ctx context.Context, locks *holdfast.Client, prefix strin
 		}
 		infos = append(infos, info)
 	}
-	sortInfos(infos)
+	slices.SortFunc(infos, compareInfos)
 	if err := p.printList(infos, prefix, asArray, problem == nil); err != nil {
 		return err
 	}
@@ -116,6 +117,7 @@ func addInfo(t *table, info *holdfast.Info) {
 	}
 }
 
+// compareInfos orders them by their names, and the lock before the semaphore of the same name.
 func compareInfos(a, b *holdfast.Info) int {
 	space := func(i *holdfast.Info) int {
 		if i.Mode == holdfast.Permits {

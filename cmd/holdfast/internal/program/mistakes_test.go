@@ -13,6 +13,7 @@ func TestMistakesOfNewcomers(t *testing.T) {
 	w.wrong(`the NAME of the lock and the command are missing; write: holdfast run NAME -- COMMAND`, "run")
 	w.wrong(`the NAME of the lock is missing; write: holdfast run NAME -- echo 'a b'`, "run", "--", "echo", "a b")
 	w.wrong(`the NAME of the lock is missing; write: holdfast run NAME -c 'echo hi'`, "run", "-c", "echo hi")
+	w.wrong(`the NAME of the lock stands before --; write: holdfast run x -- true`, "run", "--", "x", "--", "true")
 	w.wrong(`the command is missing; write: holdfast run x -- COMMAND`, "run", "x")
 	w.wrong(`there is no command behind --; write: holdfast run x -- COMMAND`, "run", "x", "--")
 	w.wrong(`the command behind -- is an empty word; is a variable of your script not set?`, "run", "x", "--", "")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,14 +104,13 @@ func (p *program) plan(c *cobra.Command, f *runFlags, args []string) (*run.Plan,
 	plan := &run.Plan{
 		Names: names, Command: command, Shared: f.shared, Limit: f.limit, Leave: f.close, Label: f.label,
 		NoWait: f.nonblock || f.wait.given && f.wait.Duration == 0, Wait: f.wait.Duration, NotGot: f.conflict,
-		MaxHold: f.maxHold.Duration, MinHold: f.minHold.Duration,
+		TTL: f.ttl.Duration, Grace: f.grace.Duration, MaxHold: f.maxHold.Duration, MinHold: f.minHold.Duration,
 		Quiet: p.quiet, Verbose: f.verbose, Voice: p.voice,
 	}
 	if !c.Flags().Changed("label") {
 		plan.Label = labelOf(command[0])
 	}
-	plan.TTL, plan.Grace, err = f.times()
-	return plan, err
+	return plan, f.checkTimes()
 }
 
 // labelOf is how others see a run that was given no label: the name of its command, if that can be one.
@@ -141,6 +141,8 @@ func (p *program) split(c *cobra.Command, f *runFlags, args []string) (names, co
 	switch {
 	case shell && len(command) > 0:
 		return nil, nil, exit.Usagef("-c and a command behind -- are both given; leave one of them out")
+	case len(names) == 0 && slices.Index(command, "--") > 0:
+		return nil, nil, exit.Usagef("the NAME of the lock stands before --; write: holdfast run %s", shellLine(command))
 	case len(names) == 0 && len(command) > 0:
 		return nil, nil, exit.Usagef("the NAME of the lock is missing; write: holdfast run NAME -- %s", shellLine(command))
 	case len(names) == 0 && shell:
@@ -191,35 +193,28 @@ func (f *runFlags) check(flags *pflag.FlagSet) error {
 	return checkLabel(f.label)
 }
 
-// times checks the durations, and fills in those that follow from the others: a grace of 5 s, or less where the lock itself is short;
-// and a TTL that is long enough for the grace that was asked for.
-func (f *runFlags) times() (ttl, grace time.Duration, err error) {
-	ttl, grace = f.ttl.Duration, f.grace.Duration
+// checkTimes refuses durations that do not go together. Those that are not given follow from the others, in package run.
+func (f *runFlags) checkTimes() error {
+	ttl, grace := f.ttl.Duration, f.grace.Duration
 	if !f.ttl.given && grace > holdfast.DefaultTTL/2 {
 		ttl = 2 * grace
 	}
 	lasts := cmp.Or(ttl, holdfast.DefaultTTL)
 	switch {
 	case f.ttl.given && (ttl < holdfast.MinTTL || ttl > holdfast.MaxTTL):
-		return 0, 0, exit.Usagef("--ttl is %v; from %v to %v are possible", ttl, holdfast.MinTTL, holdfast.MaxTTL)
+		return exit.Usagef("--ttl is %v; from %v to %v are possible", ttl, holdfast.MinTTL, holdfast.MaxTTL)
 	case f.grace.given && grace < time.Millisecond:
-		return 0, 0, exit.Usagef("--grace is %v; give at least 1ms, or leave it out", grace)
+		return exit.Usagef("--grace is %v; give at least 1ms, or leave it out", grace)
 	case f.grace.given && (grace > lasts/2 || grace > holdfast.MaxTTL/2):
-		return 0, 0, exit.Usagef("--grace is %v; at most half the TTL is possible, %v here", grace, min(lasts, holdfast.MaxTTL)/2)
+		return exit.Usagef("--grace is %v; at most half the TTL is possible, %v here", grace, min(lasts, holdfast.MaxTTL)/2)
 	case f.maxHold.given && f.maxHold.Duration < 10*time.Millisecond:
-		return 0, 0, exit.Usagef("--max-hold is %v; give at least 10ms, or leave it out", f.maxHold.Duration)
+		return exit.Usagef("--max-hold is %v; give at least 10ms, or leave it out", f.maxHold.Duration)
 	case f.maxHold.given && f.grace.given && f.maxHold.Duration <= grace:
-		return 0, 0, exit.Usagef("--max-hold is %v and --grace %v; the command would be told to end before it begins", f.maxHold.Duration, grace)
+		return exit.Usagef("--max-hold is %v and --grace %v; the command would be told to end before it begins", f.maxHold.Duration, grace)
 	case f.minHold.given && (f.minHold.Duration <= 0 || f.minHold.Duration > holdfast.MaxTTL):
-		return 0, 0, exit.Usagef("--min-hold is %v; more than 0 and at most %v are possible", f.minHold.Duration, holdfast.MaxTTL)
+		return exit.Usagef("--min-hold is %v; more than 0 and at most %v are possible", f.minHold.Duration, holdfast.MaxTTL)
 	}
-	if !f.grace.given {
-		grace = min(5*time.Second, lasts/2)
-		if f.maxHold.given {
-			grace = min(grace, f.maxHold.Duration/2)
-		}
-	}
-	return ttl, grace, nil
+	return nil
 }
 
 // carryOut finds the store and runs the plan.
@@ -229,11 +224,9 @@ func (p *program) carryOut(plan *run.Plan, given bool) error {
 		return err
 	}
 	p.warnOfPassword(given)
-	told := !p.isNamed(given)
 	plan.Open = func(ctx context.Context, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
-		if !told { // not before: a command that is not found makes nothing
+		if p.isNamed(given) { // not before: a command that is not found makes nothing
 			p.noteNewStore(url)
-			told = true
 		}
 		return holdfast.Open(ctx, url, opts...)
 	}

@@ -29,7 +29,7 @@ Exit codes:
     1  somebody else has the lock (with -n or -w; -E gives another code)
    64  the command line is wrong
    69  the store cannot be reached, or refuses
-   71  the system refused a process or a pipe
+   71  the system refused a process or a pipe, or to take what is printed
    75  the lock was lost while the command ran; the command was ended
   126  the command cannot be run
   127  the command was not found

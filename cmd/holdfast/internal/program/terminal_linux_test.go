@@ -42,8 +42,13 @@ func terminal(t *testing.T) (people, program *os.File) {
 // onTerminal runs the program on a terminal of its own, and returns what is to be seen there, as it comes.
 func (w *world) onTerminal(args ...string) (screen chan string) {
 	w.t.Helper()
+	return w.commandOnTerminal(exec.Command(self(w.t), args...))
+}
+
+// commandOnTerminal is onTerminal for any command.
+func (w *world) commandOnTerminal(cmd *exec.Cmd) (screen chan string) {
+	w.t.Helper()
 	people, program := terminal(w.t)
-	cmd := exec.Command(self(w.t), args...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -115,5 +120,35 @@ func TestWaitingOnADumbTerminal(t *testing.T) {
 	seen += until(t, screen, "")
 	if !regexp.MustCompile(`^holdfast: "x": place 1, held since \S+ by \S+, waiting for \d\S*s\r\nmine\r\n$`).MatchString(seen) {
 		t.Errorf("seen is %q", seen)
+	}
+}
+
+// In the background the line is somebody else's: a plain line tells about the wait, and nothing is rewritten.
+func TestWaitingInTheBackgroundOfATerminal(t *testing.T) {
+	w := newWorld(t, "TERM=xterm")
+	hold := w.hold(w.locks().Mutex("x"))
+	screen := w.commandOnTerminal(exec.Command("/bin/sh", "-c", `set -m; "$0" run x -- echo mine & wait`, self(t)))
+	seen := until(t, screen, "waiting for ")
+	hold.Unlock()
+	seen += until(t, screen, "")
+	if !regexp.MustCompile(`(?m)^holdfast: "x": place 1, held since \S+ by \S+, waiting for \d\S*s\r$`).MatchString(seen) || strings.Contains(seen, "\x1b") {
+		t.Errorf("seen is %q", seen)
+	}
+}
+
+// What cannot be printed is no fault of the store's.
+func TestFullDisk(t *testing.T) {
+	w := newWorld(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"ls", "--json"}, {"inspect", "x"}, {"version"}} {
+		cmd := exec.Command(self(t), args...)
+		cmd.Env, cmd.Stdout = w.env, full
+		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 71 {
+			t.Errorf("%q: %v, want code 71", args, err)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func Harmless(s string) string {
 // Line escapes what is not printable, line ends too.
 func Line(s string) string { return escape(s, visible) }
 
-// Name shows a name or a label so that two that differ never look alike: as it is where everything in it can be seen, otherwise in
+// Name shows a name or a label so that two that differ in what cannot be seen never look alike: as it is where everything in it can be seen, otherwise in
 // quotes, with backslashes and quotes escaped as well: what stands in quotes is a string literal of Go.
 func Name(s string) string {
 	plain := s != "" && utf8.ValidString(s) && s[0] != '"' && s == strings.TrimSpace(s) && !strings.Contains(s, "  ")
