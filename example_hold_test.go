@@ -111,6 +111,32 @@ func ExampleHold_Unlock() {
 	// true 0s
 }
 
+// Undo gives a lock back under which nothing was done: its minimum hold does not count, and the next one need not wait for that.
+func ExampleHold_Undo() {
+	ctx := context.Background()
+	locks := holdfast.New(memlock.New())
+	defer locks.Close()
+	daily := locks.Mutex("daily-report", holdfast.MinHold(20*time.Hour))
+
+	hold, err := daily.TryLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("the disk is full:", hold.Undo())
+
+	hold, err = daily.TryLock(ctx) // on another machine
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("done:", hold.Unlock())
+	_, err = daily.TryLock(ctx)
+	fmt.Println("again today:", !errors.Is(err, holdfast.ErrHeld))
+	// Output:
+	// the disk is full: <nil>
+	// done: <nil>
+	// again today: false
+}
+
 // Extend makes sure that at least so much is left. It never shortens, and extending twice does not add up.
 func ExampleHold_Extend() {
 	ctx := context.Background()

@@ -72,8 +72,8 @@ func MaxHold(d time.Duration) Option {
 }
 
 // MinHold keeps the lock taken for at least that long after it was granted, by nobody once it is unlocked or its holder has
-// died: a job that ends quickly is not run again by a machine whose clock is late. Stores that cannot keep a lock that nobody
-// holds answer ErrUnsupported.
+// died: a job that ends quickly is not run again by a machine whose clock is late. It does not count after Hold.Undo. Stores that
+// cannot keep a lock that nobody holds answer ErrUnsupported.
 func MinHold(d time.Duration) Option {
 	return lockOption(func(c *lockConfig) {
 		if c.minHold = d; d <= 0 {
