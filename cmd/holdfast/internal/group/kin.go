@@ -24,6 +24,7 @@ type Kin struct {
 	Group   int    // 0: not known
 	Session int    // of the program
 	Mark    string // of the run, in MarkVariable
+	Orphans bool   // the command may be dead already, and its children nobody's: then those that have left the session do not count
 }
 
 // Signal sends a signal to all of it.

@@ -118,6 +118,20 @@ func descends(pid, from int) bool {
 	return false
 }
 
+// Where the command may be dead already, what has left the session never counts: it would otherwise be a matter of microseconds.
+func TestKinOfOrphans(t *testing.T) {
+	group, pids := begin(t, `setsid `+shielded+` & `+shielded+` & wait`, 2)
+	kin := kinOf(group)
+	kin.Orphans = true
+	kin.Kill()
+	for _, pid := range pids {
+		p, err := Look(pid)
+		if left := err == nil && p.Session != kin.Session; left == isOver(pid) {
+			t.Errorf("left the session: %v, over: %v", left, isOver(pid))
+		}
+	}
+}
+
 // The command is dead already, and its group not known: what it has started is known by the mark.
 func TestKinByMark(t *testing.T) {
 	leader, pids := begin(t, `set -m; `+shielded+` & `+shielded+` & wait`, 2)

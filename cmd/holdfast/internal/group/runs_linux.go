@@ -142,7 +142,9 @@ func (k Kin) outside() (found []Process, unclear bool) {
 			found = append(found, p)
 		}
 		for _, child := range children[pid] {
-			add(child)
+			if !k.Orphans {
+				add(child)
+			}
 		}
 	}
 	for pid, p := range all {

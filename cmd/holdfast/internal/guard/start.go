@@ -30,7 +30,7 @@ func Start(runs string) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the guard process: %w", err)
 	}
-	go g.attend()
+	go g.attend(g.line)
 	return g, nil
 }
 
@@ -65,8 +65,8 @@ func begun(runs string) (*Guard, error) {
 }
 
 // attend waits for the end of the guard: it never says anything, so what can be read is the end of the line.
-func (g *Guard) attend() {
-	g.line.Read(make([]byte, 1))
+func (g *Guard) attend(line *os.File) {
+	line.Read(make([]byte, 1))
 	g.mu.Lock()
 	g.over = true
 	g.mu.Unlock()

@@ -56,7 +56,7 @@ func (p *Plan) complain(format string, args ...any) {
 func (p *Plan) refused(err error) int {
 	var by *interruption
 	if errors.As(err, &by) {
-		if by.signal == syscall.SIGINT && job.InForeground() && parentSharesGroup() {
+		if by.signal == syscall.SIGINT && job.InForeground() && underShell() {
 			dieOf(syscall.SIGINT, true)
 		}
 		return exit.Signal(int(by.signal))

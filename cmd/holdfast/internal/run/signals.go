@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast.dev/cmd/holdfast/internal/exit"
 )
 
@@ -100,20 +102,21 @@ func (s *signals) untilEnded(limit time.Duration) (ctx context.Context, end func
 	}
 }
 
-// dieOf ends this program by a signal: a script around us ends with ^C only if it got that itself, and saw us end by it. If the command
-// had the terminal our group has not got it yet: then it gets it now.
+// dieOf ends this program by a signal. A shell leaves its loop or its script after ^C only if it saw us end by it; and a script's must
+// have got it too: if the command had the terminal, the rest of our group has not yet, and gets it now.
 func dieOf(s syscall.Signal, hadIt bool) {
 	signal.Reset(s)
-	if hadIt {
-		syscall.Kill(os.Getpid(), s)
-	} else {
+	if its, err := syscall.Getpgid(syscall.Getppid()); !hadIt && err == nil && its == syscall.Getpgrp() {
 		syscall.Kill(0, s)
+	} else {
+		syscall.Kill(os.Getpid(), s)
 	}
 	time.Sleep(time.Second) // it is on its way; otherwise the code says it
 }
 
-// parentSharesGroup reports whether whoever started us is in our process group: a script, not a shell that someone types into.
-func parentSharesGroup() bool {
-	its, err := syscall.Getpgid(syscall.Getppid())
-	return err == nil && its == syscall.Getpgrp()
+// underShell reports whether whoever started us is in our session, as shells and scripts on a terminal are. Others compare codes.
+func underShell() bool {
+	its, err := unix.Getsid(syscall.Getppid())
+	own, _ := unix.Getsid(0)
+	return err == nil && its == own
 }

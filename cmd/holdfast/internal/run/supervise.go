@@ -236,7 +236,7 @@ func (s *supervisor) changed(status syscall.WaitStatus) {
 	s.status = status
 	// ^C was typed at the command, or at us who passed it on.
 	typed := s.job.HasTerminal() && !s.passedINT || job.InForeground() && s.passedINT
-	s.interrupted = typed && status.Signaled() && status.Signal() == syscall.SIGINT && parentSharesGroup()
+	s.interrupted = typed && status.Signaled() && status.Signal() == syscall.SIGINT && underShell()
 	s.job.Ended()
 	s.linger = time.After(lingerAfter)
 }
