@@ -25,7 +25,8 @@
 //
 //	<!-- test: file NAME -->         the block is saved under that name, and can be run
 //	<!-- test: until Ctrl-D -->      the block's command goes on while those marked "meanwhile" run, and then sees the end of its input
-//	<!-- test: meanwhile -->         the block is run in a second terminal, once the first one's command holds a lock
+//	<!-- test: meanwhile -->         the block is run in a second terminal, once the first one's command holds a lock; nothing that was
+//	                                 exported in the first counts there
 //
 // Commands that stand for the reader's own, a report and a deployment, are stand-ins that leave a note that they were run.
 package readme

@@ -29,6 +29,36 @@ func (r *reader) takeTurns() {
 	}
 }
 
+// lockItself checks the script that sees to it itself that it runs alone: it waits for its lock, whatever it has inherited from a run
+// that is long over; and it works in a shell that minds variables which are not set.
+func (r *reader) lockItself() {
+	r.t.Helper()
+	before := newTerminal(r.t, r.house)
+	before.run(r.t, "export PATH=~/bin:$PATH")
+	holder := before.begin(r.t, "holdfast run migrate -- cat")
+	r.awaitLocks(holder, func(l lock) bool { return l.Name == "migrate" })
+	script := before.begin(r.t, "HOLDFAST_NAME=migrate HOLDFAST_TOKEN=7 sh -eu ./migrate")
+	r.awaitLocks(script, func(l lock) bool { return l.Name == "migrate" && len(l.Waiters) > 0 })
+	if output := holder.finish(r.t); output != "" {
+		r.t.Errorf("the holder printed %q", output)
+	}
+	if output := script.finish(r.t); !alike("migrating, alone, with token 1\n", output) || before.code != 0 {
+		r.t.Errorf("the script ended with code %d and printed %q", before.code, output)
+	}
+}
+
+// awaitLocks waits until a lock is seen as it should be while a command runs, which must not end before.
+func (r *reader) awaitLocks(running *background, seen func(lock) bool) {
+	r.t.Helper()
+	look := newTerminal(r.t, r.house)
+	for !slices.ContainsFunc(look.locks(r.t), seen) {
+		if !running.runs() {
+			r.t.Fatalf("%s ended too early, and printed:\n%s", running.command, running.finish(r.t))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // A hello is the README's Go program, running.
 type hello struct {
 	cmd    *exec.Cmd
@@ -88,7 +118,7 @@ type lock struct {
 // locks lists the locks of the store that the terminal uses.
 func (term *terminal) locks(t *testing.T) []lock {
 	t.Helper()
-	output := term.run(t, "~/bin/holdfast ls --json")
+	output := term.run(t, "~/bin/holdfast ls -q --json")
 	var all []lock
 	if err := json.Unmarshal([]byte(output), &all); err != nil {
 		t.Fatalf("holdfast ls --json: %v:\n%s", err, output)

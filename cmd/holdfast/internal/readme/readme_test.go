@@ -24,12 +24,13 @@ func TestReadme(t *testing.T) {
 	}
 	h.standIn(t, filepath.Join(h.home, "bin", "report"))
 	h.standIn(t, filepath.Join(h.repository, "deploy.sh"))
-	r := &reader{t: t, house: h, first: newTerminal(t, h)}
+	r := &reader{t: t, house: h, first: newTerminal(t, h), second: newTerminal(t, h)}
 	for _, b := range all {
 		r.read(b)
 	}
 	r.interrupt()
 	r.takeTurns()
+	r.lockItself()
 	for _, want := range []string{"report  under report\n", "deploy.sh v1.2 under production\n"} {
 		if !strings.Contains(h.noted(t), want) {
 			t.Errorf("%q was not run", want)
@@ -42,12 +43,13 @@ func TestReadme(t *testing.T) {
 
 // A reader does what the README says, block by block.
 type reader struct {
-	t     *testing.T
-	house *house
-	first *terminal
-	open  *background // in the first terminal
-	shown string      // what that one prints
-	ran   map[string]int
+	t      *testing.T
+	house  *house
+	first  *terminal
+	second *terminal   // what is exported in the first counts for nothing here
+	open   *background // in the first terminal
+	shown  string      // what that one prints
+	ran    map[string]int
 }
 
 func (r *reader) read(b block) {
@@ -67,7 +69,7 @@ func (r *reader) read(b block) {
 		r.begin(b)
 	case b.language == "console" && b.mark == "meanwhile" && r.open != nil:
 		r.awaitLock()
-		r.console(newTerminalLike(r.t, r.first), b)
+		r.console(r.second, b)
 	case b.language == "console" && b.mark == "":
 		r.console(r.first, b)
 	case b.language == "sh" && b.mark == "" && !strings.HasPrefix(b.text, "#!"):
