@@ -233,6 +233,28 @@ func TestBlockedOutput(t *testing.T) {
 	})
 }
 
+// News that waited while something was being printed are not printed after Done: the lock is held by then.
+func TestDoneBeforeOtherNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 40 { // quit and the news are there together, and a select takes either
+			reader, writer := io.Pipe()
+			d := newDisplay(say.New(writer), true, nil)
+			d.Observe(t.Context(), waits("first", time.Minute, holdfast.Progress{}))
+			synctest.Wait() // it is printing
+			d.Observe(t.Context(), waits("second", time.Minute, holdfast.Progress{}))
+			go func() {
+				d.Done()
+				writer.Close()
+			}()
+			synctest.Wait()
+			printed, err := io.ReadAll(reader)
+			if want := "holdfast: \"first\": waiting for 1m00s\n"; err != nil || string(printed) != want {
+				t.Fatalf("printed %q, %v; want %q", printed, err, want)
+			}
+		}
+	})
+}
+
 // Whatever happens at the same time as Done: afterwards nothing is printed.
 func TestNothingAfterDone(t *testing.T) {
 	for range 300 {
