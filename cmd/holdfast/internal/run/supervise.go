@@ -5,7 +5,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -97,77 +96,6 @@ func (s *supervisor) start() (err error) {
 	}, s.signals.came)
 	return err
 }
-
-// post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
-func (s *supervisor) post() (err error) {
-	s.posted = time.Now()
-	if s.guard, err = s.sentry.take(); s.guard != nil {
-		if s.brief() == nil {
-			return nil
-		}
-		s.guard.End()
-	}
-	if s.guard, err = guard.Start(runsWith(s.id)); err != nil {
-		return err
-	}
-	if err = s.brief(); err != nil {
-		s.guard.End()
-		return fmt.Errorf("the guard process: %w", err)
-	}
-	return nil
-}
-
-// brief tells a new guard what there is to know.
-func (s *supervisor) brief() error {
-	if err := s.guard.Keep(s.keep); err != nil {
-		return err
-	}
-	if err := s.guard.Begin(s.id); err != nil {
-		return err
-	}
-	if s.job != nil {
-		if err := s.guard.Watch(s.job.Group()); err != nil {
-			return err
-		}
-	}
-	return s.tellUntil()
-}
-
-// started tells the guard which group it is. If the guard has acted already, because this program was stopped for too long just
-// before, it is too late for the command.
-func (s *supervisor) started(itsGroup int) {
-	if s.guard.Watch(itsGroup) != nil && !guard.Now().Before(s.told) {
-		group.Signal(itsGroup, syscall.SIGKILL)
-	}
-}
-
-// tellUntil tells the guard when to act: as long before the hold could be somebody else's as this program would. The clock is read
-// first, so that the answer is early rather than late.
-func (s *supervisor) tellUntil() error {
-	now := guard.Now()
-	s.told = driver.Never
-	if left := s.hold.Left(); left != holdfast.Forever {
-		s.told = now.Add(left - s.plan.lead())
-	}
-	return s.guard.Until(s.told)
-}
-
-// lookBack sees a loss that the loop did not, because the command ended with it: this program was stopped, and the guard has acted.
-func (s *supervisor) lookBack() {
-	if s.lost == nil {
-		s.lost = context.Cause(s.valid)
-	}
-	killed := s.status.Signaled() && s.status.Signal() == syscall.SIGKILL
-	if s.lost == nil && killed && !guard.Now().Before(s.told) {
-		s.lost = errStopped
-		s.tell(true, "%v", s.lost)
-	}
-}
-
-var errStopped = errors.New("the lock was about to run out while this program was stopped: the command was ended")
-
-// betweenGuards is how long after one guard the next is posted, if that one has ended: at once if it has lived for longer.
-const betweenGuards = time.Second
 
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.
 const lingerAfter = 2 * time.Second

@@ -1,0 +1,137 @@
+//go:build unix
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/cmd/holdfast/internal/group"
+	"holdfast.dev/cmd/holdfast/internal/guard"
+	"holdfast.dev/driver"
+)
+
+// A sentry is a guard that is started while the lock is being asked for, because both take a while and most locks are free. If the lock
+// is not, it is sent home: who waits needs no guard, and many may wait.
+type sentry struct {
+	started chan struct{} // closed when guard and err are known
+	guard   *guard.Guard
+	err     error
+
+	mu   sync.Mutex
+	home bool // it was sent home, or taken
+}
+
+func postSentry(runs string) *sentry {
+	s := &sentry{started: make(chan struct{})}
+	go func() {
+		s.guard, s.err = guard.Start(runs)
+		close(s.started)
+	}()
+	return s
+}
+
+// claim makes the caller the only one who decides about the guard.
+func (s *sentry) claim() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.home
+	s.home = true
+	return first
+}
+
+// dismiss sends the guard home, and does not wait for that.
+func (s *sentry) dismiss() {
+	if s.claim() {
+		go func() {
+			if <-s.started; s.err == nil {
+				s.guard.End()
+			}
+		}()
+	}
+}
+
+// take returns the guard. It is nil if it was sent home.
+func (s *sentry) take() (*guard.Guard, error) {
+	if !s.claim() {
+		return nil, nil
+	}
+	<-s.started
+	return s.guard, s.err
+}
+
+// betweenGuards is how long after one guard the next is posted, if that one has ended: at once if it has lived for longer.
+const betweenGuards = time.Second
+
+// post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
+func (s *supervisor) post() (err error) {
+	s.posted = time.Now()
+	if s.guard, err = s.sentry.take(); s.guard != nil {
+		if s.brief() == nil {
+			return nil
+		}
+		s.guard.End()
+	}
+	if s.guard, err = guard.Start(runsWith(s.id)); err != nil {
+		return err
+	}
+	if err = s.brief(); err != nil {
+		s.guard.End()
+		return fmt.Errorf("the guard process: %w", err)
+	}
+	return nil
+}
+
+// brief tells a new guard what there is to know.
+func (s *supervisor) brief() error {
+	if err := s.guard.Keep(s.keep); err != nil {
+		return err
+	}
+	if err := s.guard.Begin(s.id); err != nil {
+		return err
+	}
+	if s.job != nil {
+		if err := s.guard.Watch(s.job.Group()); err != nil {
+			return err
+		}
+	}
+	return s.tellUntil()
+}
+
+// started tells the guard which group it is. If the guard has acted already, because this program was stopped for too long just
+// before, it is too late for the command.
+func (s *supervisor) started(itsGroup int) {
+	if s.guard.Watch(itsGroup) != nil && !guard.Now().Before(s.told) {
+		group.Signal(itsGroup, syscall.SIGKILL)
+	}
+}
+
+// tellUntil tells the guard when to act: as long before the hold could be somebody else's as this program would. The clock is read
+// first, so that the answer is early rather than late.
+func (s *supervisor) tellUntil() error {
+	now := guard.Now()
+	s.told = driver.Never
+	if left := s.hold.Left(); left != holdfast.Forever {
+		s.told = now.Add(left - s.plan.lead())
+	}
+	return s.guard.Until(s.told)
+}
+
+// lookBack sees a loss that the loop did not, because the command ended with it: this program was stopped, and the guard has acted.
+func (s *supervisor) lookBack() {
+	if s.lost == nil {
+		s.lost = context.Cause(s.valid)
+	}
+	killed := s.status.Signaled() && s.status.Signal() == syscall.SIGKILL
+	if s.lost == nil && killed && !guard.Now().Before(s.told) {
+		s.lost = errStopped
+		s.tell(true, "%v", s.lost)
+	}
+}
+
+var errStopped = errors.New("the lock was about to run out while this program was stopped: the command was ended")
