@@ -80,6 +80,9 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	if j.terminal != nil && !j.terminal.isOurs() && orphaned() {
 		signal.Ignore(syscall.SIGTTIN) // it is refused what is typed, as it would be without us; else it would be stopped for ever
 	}
+	if j.terminal != nil {
+		j.heedStops() // a ^Z that comes from now on is for the command too
+	}
 	started := make(chan error)
 	go j.live(c, attributes, started)
 	if err := <-started; err != nil {
@@ -88,8 +91,9 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	}
 	if j.terminal != nil {
 		signal.Ignore(syscall.SIGTTOU) // see give
+	} else {
+		j.heedStops() // later, because it takes a while
 	}
-	j.heedStops()
 	return j, nil
 }
 
