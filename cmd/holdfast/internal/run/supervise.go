@@ -100,10 +100,13 @@ func (s *supervisor) start() (err error) {
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.
 const lingerAfter = 2 * time.Second
 
+// settleAfter is how old a command is that is worth some threads: most are not.
+const settleAfter = 20 * time.Millisecond
+
 // loop returns when nothing of the command runs any more.
 func (s *supervisor) loop() {
 	s.signals.listenForAll()
-	spareThreads(4)
+	settled := time.After(settleAfter)
 	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
 	for {
 		select {
@@ -145,6 +148,8 @@ func (s *supervisor) loop() {
 				break
 			}
 			guardEnded = s.guard.Ended()
+		case <-settled:
+			spareThreads(4)
 		case <-s.linger:
 			_, onTerminal := s.plan.Voice.Terminal()
 			s.tell((s.plan.Verbose || onTerminal) && !s.plan.Quiet, "the command has ended, but it left something running in the background "+
