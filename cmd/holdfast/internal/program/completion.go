@@ -84,8 +84,11 @@ func (p *program) completeToken(c *cobra.Command, args []string, typed string) (
 	})
 }
 
+// A question is what a store is asked for a completion.
+type question func(context.Context, *holdfast.Client) []cobra.Completion
+
 // fromStore asks the store what could be typed next, for as long as somebody waits for that. It makes no store.
-func (p *program) fromStore(c *cobra.Command, ask func(context.Context, *holdfast.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (p *program) fromStore(c *cobra.Command, ask question) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const nothingElse = cobra.ShellCompDirectiveNoFileComp
 	url, err := p.storeURL(c.Flags().Changed("store"))
 	if dir, _ := missing(url); err != nil || dir != "" {
@@ -112,7 +115,7 @@ func (p *program) fromStore(c *cobra.Command, ask func(context.Context, *holdfas
 }
 
 // namesInUse returns the names that begin as was typed, but for those that are there already.
-func namesInUse(typed string, but ...string) func(context.Context, *holdfast.Client) []cobra.Completion {
+func namesInUse(typed string, but ...string) question {
 	return func(ctx context.Context, locks *holdfast.Client) (names []cobra.Completion) {
 		for info, err := range locks.List(ctx, "") {
 			if err != nil {

@@ -43,7 +43,8 @@ func isMissing(path string) bool {
 // around it, and whoever mistyped its path has not.
 func (p *program) noteNewStore(url string) {
 	if dir, top := missing(url); dir != top {
-		p.voice.Notef("there is no directory %s yet; making it, and in it a new store, %s: if others have locks there, the path is wrong", top, dir)
+		p.voice.Notef("there is no directory %s yet; making it, and in it a new store, %s: if others have locks there, the path is wrong",
+			top, dir)
 	}
 }
 

@@ -55,7 +55,8 @@ func TestRunTellsOfANewStore(t *testing.T) {
 	}
 	w := newWorld(t)
 	url := func(path ...string) string { return filelock.URL(filepath.Join(append([]string{w.home}, path...)...)) }
-	w.expect(result{stderr: "holdfast: nothing-like-it: command not found\n", code: 127}, "run", "x", "--store", url("a", "b", "c"), "--", "nothing-like-it")
+	w.expect(result{stderr: "holdfast: nothing-like-it: command not found\n", code: 127},
+		"run", "x", "--store", url("a", "b", "c"), "--", "nothing-like-it")
 	note := "holdfast: there is no directory " + filepath.Join(w.home, "a") + " yet; making it, and in it a new store, " +
 		filepath.Join(w.home, "a", "b", "c") + ": if others have locks there, the path is wrong\n"
 	w.expect(result{stderr: note}, "run", "x", "--store", url("a", "b", "c"), "--", "true")
