@@ -186,7 +186,7 @@ func (a *attempt) storeLost(err error) {
 
 // holds reports whether one of the holders is this client itself.
 func (c *Client) holds(req *driver.Request, holders []Holder) bool {
-	ours := slices.DeleteFunc(slices.Clone(holders), func(h Holder) bool { return h.Kept || !strings.HasPrefix(h.Label, owner) })
+	ours := slices.DeleteFunc(slices.Clone(holders), func(h Holder) bool { return h.Kept || !strings.HasPrefix(h.Label, owner()) })
 	if len(ours) == 0 {
 		return false // of another process: no need to look at all that is held
 	}

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -184,19 +185,19 @@ func ttlError(what string, d, low, high time.Duration) error {
 }
 
 // owner is how this process is labelled: enough to find it, no secret.
-var owner = func() string {
+var owner = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown-host"
 	}
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
-}()
+})
 
 func (c *lockConfig) label() string {
 	if c.text == "" {
-		return owner
+		return owner()
 	}
-	return owner + " " + c.text
+	return owner() + " " + c.text
 }
 
 // correct names what g lacks of Correctness.

@@ -77,7 +77,7 @@ func (s *simWorker) multiFailed(err error) {
 	s.held("failed as a whole")
 	if s.w.calm() {
 		time.Sleep(2*s.w.trouble.network.delay + time.Millisecond)
-		if slices.Contains(s.w.labels(), owner+" "+s.label) {
+		if slices.Contains(s.w.labels(), owner()+" "+s.label) {
 			s.w.violation("%s failed as a whole, but a part of it still waits or holds", s.label)
 		}
 	}

@@ -112,7 +112,7 @@ func (s *simWorker) refused(err error) {
 // server.
 func (s *simWorker) forgotten() {
 	s.held("gave up")
-	if s.w.calm() && slices.Contains(s.w.labels(), owner+" "+s.label) {
+	if s.w.calm() && slices.Contains(s.w.labels(), owner()+" "+s.label) {
 		s.w.violation("%s gave up, but still waits or holds", s.label)
 	}
 }
@@ -122,7 +122,7 @@ func (s *simWorker) held(after string) {
 	for _, c := range s.m.clients {
 		c.mu.Lock()
 		for t := range c.tenures {
-			if t.req.Label == owner+" "+s.label {
+			if t.req.Label == owner()+" "+s.label {
 				s.w.violation("%s %s, but its client still holds %s", s.label, after, t.req.Name)
 			}
 		}

@@ -173,7 +173,7 @@ func (m *simMachine) awake(what string) {
 // random draws for one purpose at this moment.
 func (w *world) random(what string) *rand.Rand {
 	hash := fnv.New64a()
-	hash.Write([]byte(strings.TrimPrefix(what, owner))) // without the id of this process
+	hash.Write([]byte(strings.TrimPrefix(what, owner()))) // without the id of this process
 	return rand.New(rand.NewPCG(w.seed<<32^hash.Sum64(), uint64(time.Since(w.begun))))
 }
 
