@@ -19,25 +19,52 @@ import (
 //
 // A process that is in another session and whose parent has ended, a daemon, does not belong to it. Only the group is known without
 // looking at all processes of the machine, and to the kernel, which signals it at once: so that is what a command that just ends is
-// awaited by, and what signals are passed on to.
+// awaited by, and what signals are passed on to. Its methods are for one goroutine at a time.
 type Kin struct {
 	Group   int    // 0: not known
 	Session int    // of the program
 	Mark    string // of the run, in MarkVariable
 	Orphans bool   // the command may be dead already, and its children nobody's: then those that have left the session do not count
+
+	// What was found outside of the group. Who has lost its parent cannot be found again, but is not dead for that.
+	known map[Process]bool
+}
+
+// look finds what is outside of the group. It is called before anything is signalled, which may end parents.
+func (k *Kin) look() (unclear bool) {
+	if k.known == nil {
+		k.known = make(map[Process]bool)
+	}
+	outside, unclear := k.outside()
+	for _, p := range outside {
+		k.known[p.identity()] = true
+	}
+	return unclear
+}
+
+// signal sends a signal to all that is known, and returns one that still runs.
+func (k *Kin) signal(s syscall.Signal) (pid int, running bool) {
+	Signal(k.Group, s)
+	pid, running = k.member()
+	for p := range k.known {
+		if p.isOver() {
+			delete(k.known, p)
+			continue
+		}
+		syscall.Kill(p.Pid, s)
+		pid, running = p.Pid, true
+	}
+	return pid, running
 }
 
 // Signal sends a signal to all of it.
-func (k Kin) Signal(s syscall.Signal) {
-	Signal(k.Group, s)
-	outside, _ := k.outside()
-	for _, p := range outside {
-		syscall.Kill(p.Pid, s)
-	}
+func (k *Kin) Signal(s syscall.Signal) {
+	k.look()
+	k.signal(s)
 }
 
 // Await waits until nothing of it runs any more.
-func (k Kin) Await() {
+func (k *Kin) Await() {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		outside, _ := k.outside()
 		pid, running := k.member()
@@ -56,25 +83,11 @@ func (k Kin) Await() {
 const becoming = 2 * time.Second
 
 // Kill kills all of it, and returns when nothing of it runs any more.
-func (k Kin) Kill() {
+func (k *Kin) Kill() {
 	begun := driver.Boot().Now()
-	victims := make(map[Process]bool) // outside of the group: who has lost its parent cannot be found again, but is not dead at once
 	for clean, pause := 0, firstPause; ; pause = min(2*pause, 50*time.Millisecond) {
-		// The tree is looked at before any of it is killed: what outlives its parent is nobody's child.
-		outside, unclear := k.outside()
-		for _, p := range outside {
-			victims[p.identity()] = true
-		}
-		Signal(k.Group, syscall.SIGKILL)
-		pid, running := k.member()
-		for p := range victims {
-			if p.isOver() {
-				delete(victims, p)
-				continue
-			}
-			syscall.Kill(p.Pid, syscall.SIGKILL)
-			pid, running = p.Pid, true
-		}
+		unclear := k.look()
+		pid, running := k.signal(syscall.SIGKILL)
 		clean++
 		if running || unclear && driver.Boot().Now().Sub(begun) < becoming {
 			clean = 0
@@ -87,7 +100,7 @@ func (k Kin) Kill() {
 }
 
 // member returns a process of the group, if that is known.
-func (k Kin) member() (pid int, running bool) {
+func (k *Kin) member() (pid int, running bool) {
 	if k.Group <= 1 {
 		return 0, false
 	}

@@ -63,9 +63,9 @@ func isOver(pid int) bool {
 	return err != nil || p.Over
 }
 
-func kinOf(group int) Kin {
+func kinOf(group int) *Kin {
 	session, _ := unix.Getsid(0)
-	return Kin{Group: group, Session: session, Mark: mark}
+	return &Kin{Group: group, Session: session, Mark: mark}
 }
 
 // shielded runs something that only KILL ends, and prints its number.

@@ -118,7 +118,7 @@ func (p Process) isOver() bool {
 
 // outside returns what belongs to the command but not to its group. unclear: a process was just becoming another program, and may
 // belong to it or not.
-func (k Kin) outside() (found []Process, unclear bool) {
+func (k *Kin) outside() (found []Process, unclear bool) {
 	children := make(map[int][]int)
 	all := make(map[int]Process)
 	Each(func(p Process) bool {

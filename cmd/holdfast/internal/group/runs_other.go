@@ -26,4 +26,4 @@ func member(group int) (int, bool) { return 0, exists(group) }
 func awaitEnd(_ int, pause time.Duration) { time.Sleep(min(pause, 50*time.Millisecond)) }
 
 // outside: nobody else's environment can be read here, and nobody's parent.
-func (k Kin) outside() (found []Process, unclear bool) { return nil, false }
+func (k *Kin) outside() (found []Process, unclear bool) { return nil, false }

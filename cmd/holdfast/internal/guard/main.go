@@ -22,7 +22,8 @@ func Main() int {
 	w := watcher{until: driver.Never, session: -1, alarm: newAlarm()}
 	w.watch()
 	if !w.left && (w.begun || w.group != 0) {
-		group.Kin{Group: w.group, Session: w.session, Mark: w.id.String(), Orphans: w.ended}.Kill()
+		kin := group.Kin{Group: w.group, Session: w.session, Mark: w.id.String(), Orphans: w.ended}
+		kin.Kill()
 	}
 	return 0
 }

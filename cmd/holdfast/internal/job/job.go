@@ -58,6 +58,7 @@ type Job struct {
 
 	terminal *terminal // nil: there is none
 	eager    bool      // it gets the terminal without asking
+	gave     bool      // it has got it, and we have not taken it back
 	ended    bool
 	hungUp   bool
 	signals  chan<- os.Signal
@@ -75,7 +76,7 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	attributes := processAttributes()
 	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
 		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
-		j.eager, attributes.Foreground, attributes.Ctty = true, true, int(j.terminal.file.Fd())
+		j.eager, j.gave, attributes.Foreground, attributes.Ctty = true, true, true, int(j.terminal.file.Fd())
 	}
 	if j.terminal != nil && !j.terminal.isOurs() && orphaned() {
 		signal.Ignore(syscall.SIGTTIN) // it is refused what is typed, as it would be without us; else it would be stopped for ever
@@ -115,7 +116,7 @@ func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- er
 	j.pid = pid
 	if j.eager && j.terminal.isOurs() {
 		// A command that was faster, and wanted the terminal in these microseconds, is stopped now: Stopped gives it then.
-		j.terminal.give(pid)
+		j.give()
 	}
 	started <- nil
 	for {
@@ -161,9 +162,16 @@ func (j *Job) Ended() {
 // takeBack takes the terminal back from the command, or from whomever that gave it to: a shell gives it to its jobs. It is left alone
 // if whoever started us has taken it already.
 func (j *Job) takeBack() {
-	if j.eager && !j.terminal.isOurs() && !j.terminal.isOfAncestor() {
+	if j.gave && !j.terminal.isOurs() && !j.terminal.isOfAncestor() {
 		j.terminal.give(j.terminal.own)
 	}
+	j.gave = false
+}
+
+// give gives the terminal to the command.
+func (j *Job) give() {
+	j.gave = true
+	j.terminal.give(j.pid)
 }
 
 // Close lets go of the terminal's file.
@@ -179,7 +187,7 @@ func (j *Job) Stopped(s syscall.Signal) {
 	switch {
 	case asks && (j.terminal.isOurs() || j.terminal.isOf(j.pid)): // it may have asked a moment before it got it
 		j.eager = true
-		j.terminal.give(j.pid)
+		j.give()
 		j.Signal(syscall.SIGCONT)
 		return
 	case asks && !j.hungUp && orphaned():
@@ -218,7 +226,7 @@ func (j *Job) heedStops() {
 // Continued goes on with the command after this program was continued.
 func (j *Job) Continued() {
 	if j.eager && j.terminal.isOurs() {
-		j.terminal.give(j.pid)
+		j.give()
 	}
 	j.Signal(syscall.SIGCONT)
 }

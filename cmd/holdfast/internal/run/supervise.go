@@ -38,7 +38,9 @@ type supervisor struct {
 	told    driver.Instant // until when, the guard thinks, the hold is good
 	keep    []*os.File     // for the guard
 	job     *job.Job
+	kin     *group.Kin       // what is being ended; nil: nothing
 	kill    <-chan time.Time // when to send KILL
+	killed  <-chan struct{}  // closed when nothing runs any more; nil: it was not sent
 	linger  <-chan time.Time // when to say that something still runs
 	posted  time.Time        // when the last guard was
 	replace <-chan time.Time // when to start another guard
@@ -71,7 +73,8 @@ func (s *supervisor) run() int {
 	s.job.Close()
 	switch {
 	case s.lost != nil:
-		s.kin().Kill() // what has left the group, too
+		s.killAll() // what has left the group, too
+		<-s.killed
 	case s.status.Signaled():
 		s.inner().Await() // if the command was a run, its guard is at work
 	}
@@ -128,10 +131,7 @@ func (s *supervisor) loop() {
 			lost = nil
 			s.lose()
 		case <-s.kill:
-			if group.Signal(s.job.Group(), syscall.SIGKILL) != nil {
-				s.tell(true, "the command runs as another user, who cannot be signalled: it may run on although the lock is lost")
-			}
-			go s.kin().Kill()
+			s.killAll()
 		case <-s.news.renewed:
 			if lost != nil && s.tellUntil() != nil {
 				s.guard.Kill() // it has ended, or does not read: another one will
@@ -199,20 +199,40 @@ func (s *supervisor) lose() {
 	s.lost = context.Cause(s.valid)
 	left := s.hold.Left()
 	s.kill = time.After(s.plan.patience(left))
-	s.kin().Signal(syscall.SIGTERM)
-	s.kin().Signal(syscall.SIGCONT) // a stopped process cannot end
+	s.kin = s.family()
+	s.kin.Signal(syscall.SIGTERM)
+	s.kin.Signal(syscall.SIGCONT) // a stopped process cannot end
 	s.tell(true, "%v; ending the command", s.lost)
 }
 
-// kin is everything that belongs to the command.
-func (s *supervisor) kin() group.Kin {
+// killAll kills what is left of the command, once. It does not wait for its end: killed tells.
+func (s *supervisor) killAll() {
+	if s.killed != nil {
+		return
+	}
+	if s.kin == nil { // the guard has acted
+		s.kin = s.family()
+	}
+	if group.Signal(s.job.Group(), 0) != nil {
+		s.tell(true, "the command runs as another user, who cannot be signalled: it may run on although the lock is lost")
+	}
+	killed := make(chan struct{})
+	s.killed = killed
+	go func() {
+		defer close(killed)
+		s.kin.Kill()
+	}()
+}
+
+// family is everything that belongs to the command.
+func (s *supervisor) family() *group.Kin {
 	session, _ := unix.Getsid(0)
-	return group.Kin{Group: s.job.Group(), Session: session, Mark: s.id.String()}
+	return &group.Kin{Group: s.job.Group(), Session: session, Mark: s.id.String()}
 }
 
 // inner is what belongs to runs inside the command.
-func (s *supervisor) inner() group.Kin {
-	inner := s.kin()
+func (s *supervisor) inner() *group.Kin {
+	inner := s.family()
 	inner.Group, inner.Mark = 0, inner.Mark+"/"
 	return inner
 }
