@@ -22,6 +22,10 @@ func (p *program) withDashes(run *cobra.Command) string {
 		if i == at {
 			words = append(words, "--")
 		}
+		if i > at && slices.ContainsFunc(p.args[at+1:], mayBeSecret) { // the command's own, which errors and logs must not repeat
+			words = append(words, "…")
+			break
+		}
 		if i > 0 && strings.TrimLeft(p.args[i-1], "-") == "store" { // its value is a secret, whatever it looks like
 			words = append(words, secret(arg))
 		} else {
@@ -29,6 +33,15 @@ func (p *program) withDashes(run *cobra.Command) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// mayBeSecret reports whether an argument of a command may be a password, have one in it, or stand before one: -pSECRET, -p SECRET,
+// --password SECRET, PASSWORD=SECRET, user:SECRET@host.
+func mayBeSecret(arg string) bool {
+	long := strings.HasPrefix(arg, "--")
+	short := strings.HasPrefix(arg, "-") && !long
+	return strings.ContainsAny(arg, "=@:") || short && (len(arg) > 2 || strings.EqualFold(arg, "-p")) ||
+		long && slices.ContainsFunc([]string{"pass", "secret", "token", "key", "auth"}, func(word string) bool { return strings.Contains(arg, word) })
 }
 
 // positional is the place of the nth word, counted from 0, that is neither a flag nor the value of one; -1 if there are fewer. A flag

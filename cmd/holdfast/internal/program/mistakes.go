@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,7 +97,8 @@ func flagTitle(f *pflag.Flag) string {
 func (p *program) unknownFlag(c *cobra.Command, e *pflag.NotExistError, help string) error {
 	name, dashes := flagName(e.GetSpecifiedName()), "--"
 	if cluster := e.GetSpecifiedShortnames(); cluster != "" {
-		name, dashes = flagName(cluster), "-"
+		_, size := utf8.DecodeRuneInString(cluster)
+		name, dashes = cluster[:size], "-" // what follows the letter may be its value: -pSECRET
 		if whole := p.cluster(cluster); c.Flags().Lookup(whole) != nil {
 			return exit.Usagef("unknown flag -%s; did you mean --%s?", whole, whole)
 		}

@@ -18,6 +18,13 @@ func TestMistakesOfNewcomers(t *testing.T) {
 	w.wrong(`there is no command behind --; write: holdfast run x -- COMMAND`, "run", "x", "--")
 	w.wrong(`the command behind -- is an empty word; is a variable of your script not set?`, "run", "x", "--", "")
 	w.wrong(`put -- between the names of locks and the command: holdfast run x -- echo hi`, "run", "x", "echo", "hi")
+	for _, secret := range []string{"PASSWORD=canary", "user:canary@host"} {
+		w.wrong(`put -- between the names of locks and the command: holdfast run x -- mysqldump …`, "run", "x", "mysqldump", "db", secret)
+	}
+	for flag, secret := range map[string]string{"-p": "-pcanary", "-P": "-P canary", "--password": "--password canary", "--api-token": "--api-token=canary"} {
+		w.wrong(`unknown flag `+flag+`; "holdfast help run" lists the flags; if it is a flag of the command to run, `+
+			`put -- before that command: holdfast run x -- mysqldump …`, append([]string{"run", "x", "mysqldump"}, strings.Fields(secret)...)...)
+	}
 	w.wrong(`put -- between the names of locks and the command: holdfast run -w 5 x -- echo 'it'\''s' '' '\x1b'`,
 		"run", "-w", "5", "x", "echo", "it's", "", "\x1b")
 	w.wrong(`put -- between the names of locks and the command: holdfast --store file://… run -nE 3 --label=l x -- make`,

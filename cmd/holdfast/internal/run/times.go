@@ -6,8 +6,8 @@ import (
 	"holdfast.dev"
 )
 
-// DefaultGrace is how long before the end of its hold a command is told to end, if nobody says and the TTL is long enough.
-const DefaultGrace = 5 * time.Second
+// defaultGrace is how long before the end of its hold a command is told to end, if nobody says and the TTL is long enough.
+const defaultGrace = 5 * time.Second
 
 // How long before the end of its hold a command is killed, at most; and how long it has after a loss that nobody foresaw.
 const (
@@ -27,7 +27,7 @@ func (p *Plan) grace() time.Duration {
 	if p.Grace > 0 {
 		return p.Grace
 	}
-	grace := min(DefaultGrace, p.ttl()/2)
+	grace := min(defaultGrace, p.ttl()/2)
 	if p.MaxHold > 0 {
 		grace = min(grace, p.MaxHold/2)
 	}
