@@ -85,10 +85,11 @@ func (x *terminal) orphan(before, command string) (program, actor process) {
 	}
 	x.do("(" + before + "holdfast run x -- " + command + " </dev/tty &)")
 	x.awaitWaiters(client, "x", 1)
-	waiting := processes(func(p process) bool { return x.ours(p) && len(p.args()) > 1 && p.args()[1] == "run" })
-	if len(waiting) != 1 {
-		x.t.Fatalf("these wait:\n%s", listing(waiting))
-	}
+	var waiting []process
+	until(x.t, "one of them waits, and no guard is being made", func() bool {
+		waiting = processes(func(p process) bool { return x.ours(p) && strings.HasPrefix(p.read("cmdline"), "holdfast\x00run\x00") })
+		return len(waiting) == 1
+	})
 	until(x.t, "the shell around it has ended", func() bool { return process{waiting[0].parent()}.session() != x.shell.pid })
 	if err := hold.Unlock(); err != nil {
 		x.t.Fatal(err)
