@@ -19,9 +19,8 @@ import (
 // A sentry is a guard that is started while the lock is being asked for, because both take a while and most locks are free. If the lock
 // is not, it is sent home: who waits needs no guard, and many may wait.
 type sentry struct {
-	started chan struct{} // closed when guard and err are known
-	guard   *guard.Guard
-	err     error
+	started chan struct{} // closed when guard is known
+	guard   *guard.Guard  // nil: it could not be started
 
 	mu   sync.Mutex
 	home bool // it was sent home, or taken
@@ -30,7 +29,7 @@ type sentry struct {
 func postSentry(runs string) *sentry {
 	s := &sentry{started: make(chan struct{})}
 	go func() {
-		s.guard, s.err = guard.Start(runs)
+		s.guard, _ = guard.Start(runs) // if it is needed it is tried again, and the error told then
 		close(s.started)
 	}()
 	return s
@@ -49,20 +48,19 @@ func (s *sentry) claim() bool {
 func (s *sentry) dismiss() {
 	if s.claim() {
 		go func() {
-			if <-s.started; s.err == nil {
-				s.guard.End()
-			}
+			<-s.started
+			s.guard.End()
 		}()
 	}
 }
 
-// take returns the guard. It is nil if it was sent home.
-func (s *sentry) take() (*guard.Guard, error) {
+// take returns the guard. It is nil if it was sent home, or could not be started.
+func (s *sentry) take() *guard.Guard {
 	if !s.claim() {
-		return nil, nil
+		return nil
 	}
 	<-s.started
-	return s.guard, s.err
+	return s.guard
 }
 
 // betweenGuards is how long after one guard the next is posted, if that one has ended: at once if it has lived for longer.
@@ -71,7 +69,7 @@ const betweenGuards = time.Second
 // post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
 func (s *supervisor) post() (err error) {
 	s.posted = time.Now()
-	if s.guard, err = s.sentry.take(); s.guard != nil {
+	if s.guard = s.sentry.take(); s.guard != nil {
 		if s.brief() == nil {
 			return nil
 		}
