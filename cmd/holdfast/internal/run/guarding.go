@@ -115,7 +115,7 @@ func (s *supervisor) tellUntil() error {
 	now := guard.Now()
 	s.told = driver.Never
 	if left := s.hold.Left(); left != holdfast.Forever {
-		s.told = now.Add(left - s.plan.lead())
+		s.told = now.Add(left - s.lead)
 	}
 	return s.guard.Until(s.told)
 }

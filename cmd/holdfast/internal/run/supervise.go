@@ -34,6 +34,7 @@ type supervisor struct {
 
 	valid   context.Context // ends with the hold
 	lost    error           // why it ended
+	lead    time.Duration   // how long before the end of the hold nothing of the command must run any more
 	guard   *guard.Guard
 	told    driver.Instant // until when, the guard thinks, the hold is good
 	keep    []*os.File     // for the guard
@@ -57,6 +58,7 @@ func (s *supervisor) run() int {
 	valid, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.valid = s.hold.Context(valid)
+	s.lead = s.plan.lead(s.hold.Left())
 	if s.lost = context.Cause(s.valid); s.lost != nil { // the program was stopped since the grant
 		s.end(s.hold.Undo)
 		s.plan.Voice.Printf("%v; the command was not started", s.lost)
@@ -198,7 +200,7 @@ func (s *supervisor) pass(came syscall.Signal) {
 func (s *supervisor) lose() {
 	s.lost = context.Cause(s.valid)
 	left := s.hold.Left()
-	s.kill = time.After(s.plan.patience(left))
+	s.kill = time.After(s.plan.patience(left, s.lead))
 	s.kin = s.family()
 	s.kin.Signal(syscall.SIGTERM)
 	s.kin.Signal(syscall.SIGCONT) // a stopped process cannot end

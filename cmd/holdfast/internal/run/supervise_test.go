@@ -56,12 +56,13 @@ func TestWhatTheGuardIsTold(t *testing.T) {
 	s.guard = new(guard.Guard) // takes no messages
 	for _, grace := range []time.Duration{0, 10 * time.Millisecond} {
 		s.plan.Grace = grace
+		s.lead = s.plan.lead(s.hold.Left())
 		early := guard.Now()
 		most := s.hold.Left()
 		s.tellUntil()
 		least := s.hold.Left()
 		late := guard.Now()
-		if lead := s.plan.lead(); s.told.Before(early.Add(least-lead)) || late.Add(most-lead).Before(s.told) {
+		if lead := s.lead; s.told.Before(early.Add(least-lead)) || late.Add(most-lead).Before(s.told) {
 			t.Errorf("it acts %v from now; want between %v and %v", s.told.Sub(late), least-lead, most-lead)
 		}
 	}

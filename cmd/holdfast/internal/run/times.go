@@ -34,15 +34,18 @@ func (p *Plan) grace() time.Duration {
 	return grace
 }
 
-// lead is how long before the end of the hold KILL is sent, by us or by the guard: on a busy machine it takes a while.
-func (p *Plan) lead() time.Duration { return min(longestLead, p.grace()/2) }
+// lead is how long before the end of the hold KILL is sent, by us or by the guard: on a busy machine it takes a while. granted is how
+// long the hold was good at first: a store may give less than was asked for, and renewals must come well before.
+func (p *Plan) lead(granted time.Duration) time.Duration {
+	return min(longestLead, p.grace()/2, granted/4)
+}
 
 // patience is how long a command has between TERM and KILL, when so much of its hold is left.
-func (p *Plan) patience(left time.Duration) time.Duration {
+func (p *Plan) patience(left, lead time.Duration) time.Duration {
 	if left <= 0 {
 		return min(p.grace(), suddenlyGrace)
 	}
-	return max(0, min(p.grace(), left-p.lead()))
+	return max(0, min(p.grace(), left-lead))
 }
 
 func (p *Plan) options() []holdfast.Option {

@@ -21,7 +21,7 @@ func TestTimes(t *testing.T) {
 		{"a long TTL", Plan{TTL: time.Hour}, time.Hour, 5 * s, 500 * ms},
 		{"a long grace", Plan{Grace: 30 * s}, 60 * s, 30 * s, 500 * ms},
 		{"a short grace", Plan{Grace: 100 * ms}, 10 * s, 100 * ms, 50 * ms},
-		{"a grace that is too long for its TTL is the library's to refuse", Plan{TTL: s, Grace: s}, s, s, 500 * ms},
+		{"a grace that is too long for its TTL is the library's to refuse", Plan{TTL: 3 * s, Grace: 2 * s}, 3 * s, 2 * s, 500 * ms},
 		{"a short maximum", Plan{MaxHold: 2 * s}, 10 * s, s, 500 * ms},
 		{"a long maximum", Plan{MaxHold: time.Hour}, 10 * s, 5 * s, 500 * ms},
 	} {
@@ -31,8 +31,14 @@ func TestTimes(t *testing.T) {
 		if got := c.plan.grace(); got != c.grace {
 			t.Errorf("%s: grace %v, want %v", c.name, got, c.grace)
 		}
-		if got := c.plan.lead(); got != c.lead {
+		if got := c.plan.lead(c.ttl); got != c.lead {
 			t.Errorf("%s: lead %v, want %v", c.name, got, c.lead)
+		}
+		if got := c.plan.lead(holdfast.Forever); got != c.lead {
+			t.Errorf("%s: lead where nothing runs out %v, want %v", c.name, got, c.lead)
+		}
+		if got := c.plan.lead(40 * ms); got != 10*ms {
+			t.Errorf("%s: lead of a hold that was granted for 40 ms %v, want 10 ms", c.name, got)
 		}
 	}
 }
@@ -54,7 +60,7 @@ func TestPatience(t *testing.T) {
 		{"sudden", Plan{}, 0, s},
 		{"sudden, with a short grace", Plan{Grace: 200 * ms}, 0, 200 * ms},
 	} {
-		if got := c.plan.patience(c.left); got != c.want {
+		if got := c.plan.patience(c.left, c.plan.lead(holdfast.Forever)); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
