@@ -26,6 +26,12 @@ const (
 	fileVariable = "HOLDFAST_TEST_FILE" // where to write
 )
 
+func init() {
+	if os.Getenv(lookVariable) == "thread" {
+		runtime.LockOSThread() // the first thread, which Go never ends, must not be the one that starts the command
+	}
+}
+
 func TestMain(m *testing.M) {
 	looks := map[string]func() string{"around": lookAround, "ignored": lookIgnored, "thread": lookThread}
 	look, ok := looks[os.Getenv(lookVariable)]
@@ -51,7 +57,7 @@ func seen(t *testing.T, look string, terminal *os.File, command ...string) strin
 		command = []string{self}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), "LOOK="+self, lookVariable+"="+look, fileVariable+"="+file)
+	cmd.Env = append(os.Environ(), "LOOK="+self, "GORACE=atexit_sleep_ms=0", lookVariable+"="+look, fileVariable+"="+file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if terminal != nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
