@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -208,4 +209,29 @@ func TestKilledInnerProgram(t *testing.T) {
 	}
 	w.isFree("x")
 	w.isFree("y")
+}
+
+// A guard that replaces another is told which group it is: it could not find a command that has cleared its environment.
+func TestReplacedGuardKnowsTheGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start("holdfast", "run", "x", "--", "env", "-i", w.mark, filepath.Join(w.dir, "bin", "actor"), "-survive", "-beat", "-children", "2", w.journal, "a")
+	cast := w.cast("a", 3)
+	for _, p := range cast {
+		if strings.Contains(p.read("environ"), "HOLDFAST_RUN") {
+			t.Fatalf("%v can be found by its environment", p)
+		}
+	}
+	first := w.guardOf(r.process())
+	signalled(t, first, unix.SIGKILL)
+	second := w.guardOf(r.process(), first)
+	r.kill(unix.SIGUSR1) // passed on when the program has time again: then the guard was told
+	w.await("a", "got USR1", 3)
+	next := w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, "next")
+	w.awaitWaiters(w.client(), "x", 1)
+	r.kill(unix.SIGKILL)
+	r.ends(137)
+	next.ends(0)
+	w.apart()
+	until(t, "the guard ends when it has done its work", func() bool { return !second.alive() })
 }
