@@ -3,6 +3,7 @@
 package endtoend_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -101,19 +102,34 @@ func TestNestedOthers(t *testing.T) {
 			w.start("sh", "-c", line).ends(code)
 		}
 		client := w.client()
-		hold, err := client.RWMutex("x", holdfast.Label("reader")).Reader().Lock(t.Context())
-		if err != nil {
+		reader, err1 := client.RWMutex("x", holdfast.Label("reader")).Reader().Lock(t.Context())
+		permit, err2 := client.Semaphore("x", 2, holdfast.Label("permit")).Acquire(t.Context(), 1)
+		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		defer hold.Unlock()
-		info, err := client.Inspect(t.Context(), "x")
-		if err != nil || len(info.Holders) != 1 {
-			t.Fatalf("%v; want one holder: %+v", err, info)
+		defer reader.Unlock()
+		defer permit.Unlock()
+		info, err1 := client.Inspect(t.Context(), "x")
+		permits, err2 := client.Semaphore("x", 2).Inspect(t.Context())
+		if err := errors.Join(err1, err2); err != nil || len(info.Holders) != 1 || len(permits.Holders) != 1 {
+			t.Fatalf("%v; want one holder each: %+v, %+v", err, info, permits)
 		}
-		for label, code := range map[string]int{info.Holders[0].Label: 1, "somebody else": 0} {
-			cmd := w.command("holdfast", "run", "-s", "x", "--", "true")
-			cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], fmt.Sprintf("HOLDFAST_HELD=%d lock %q x", hold.Token(), label))
-			w.startCmd(cmd).ends(code)
+		for _, c := range []struct {
+			kind, label string
+			token       uint64
+			flag        string
+			code        int
+		}{
+			{"lock", info.Holders[0].Label, reader.Token(), "-s", 1},
+			{"lock", "somebody else", reader.Token(), "-s", 0},
+			{"lock", info.Holders[0].Label, reader.Token() + 1, "-s", 0},
+			{"permits", info.Holders[0].Label, reader.Token(), "-s", 0},
+			{"permits", permits.Holders[0].Label, permit.Token(), "--limit=2", 1},
+			{"lock", permits.Holders[0].Label, permit.Token(), "--limit=2", 0},
+		} {
+			cmd := w.command("holdfast", "run", c.flag, "x", "--", "true")
+			cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], fmt.Sprintf("HOLDFAST_HELD=%d %s %q x", c.token, c.kind, c.label))
+			w.startCmd(cmd).ends(c.code)
 		}
 	})
 }

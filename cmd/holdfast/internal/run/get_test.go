@@ -80,7 +80,7 @@ func TestSignalsAreHeardFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := memlock.NewServer(), noSignals(false)
 		p := planFor(server, new(bytes.Buffer))
-		done := make(chan struct{})
+		looked, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
 			client, hold, err := p.getOnce(s)
@@ -88,6 +88,7 @@ func TestSignalsAreHeardFirst(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			<-looked
 			hold.Unlock()
 			client.Close()
 		}()
@@ -98,6 +99,7 @@ func TestSignalsAreHeardFirst(t *testing.T) {
 		if err != nil || len(info.Holders)+len(info.Waiters) > 0 {
 			t.Errorf("%v; the lock was asked for: %+v", err, info)
 		}
+		close(looked)
 		close(s.heard)
 		<-done
 	})
