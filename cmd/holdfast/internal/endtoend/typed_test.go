@@ -101,6 +101,35 @@ func TestInterruptByKill(t *testing.T) {
 	signalled(t, program, unix.SIGINT)
 	x.expect("the script goes on, code 130")
 	x.prompts(0)
+
+	x.enter("for i in 1 2; do holdfast run x -- actor $J run$i; done\n")
+	for i := range 2 {
+		program, command = w.programOf(fmt.Sprint("run", i+1))
+		x.hasForeground(command.pid)
+		signalled(t, program, unix.SIGINT)
+	}
+	x.prompts(130)
+}
+
+// Whoever stands beside the program in a script's pipeline gets a ^C once: from the terminal, and not from the program again.
+func TestInterruptOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := w.terminal()
+	w.write("script.sh", "trap : INT\nholdfast run x -- actor $J a | actor -survive -until end $J beside\n")
+	x.enter("bash script.sh\n")
+	program, _ := w.programOf("a")
+	beside := w.cast("beside", 1)[0]
+	x.hasForeground(program.group())
+	x.enter(controlC)
+	until(t, "the program has ended", func() bool { return !program.alive() })
+	signalled(t, beside, unix.SIGUSR1)
+	w.await("beside", "got USR1", 1)
+	if got := w.events(beside); fmt.Sprint(got) != "[start got INT got USR1]" {
+		t.Errorf("who stands beside wrote %q; want one INT", got)
+	}
+	w.write("end", "")
+	x.prompt()
 }
 
 // A script is stopped with the program each time that ^Z is typed, and so is a pipeline whose command has the terminal.
