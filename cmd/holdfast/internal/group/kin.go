@@ -3,6 +3,7 @@
 package group
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -24,10 +25,12 @@ type Kin struct {
 	Group   int    // 0: not known
 	Session int    // of the program
 	Mark    string // of the run, in MarkVariable
+	Denied  func() // called once if something of it may not be signalled; may be nil
 	Orphans bool   // the command may be dead already, and its children nobody's: then those that have left the session do not count
 
 	// What was found outside of the group. Who has lost its parent cannot be found again, but is not dead for that.
 	known map[Process]bool
+	blind bool // the last look could not see everything, for want of descriptors or memory
 }
 
 // look finds what is outside of the group. It is called before anything is signalled, which may end parents.
@@ -35,6 +38,7 @@ func (k *Kin) look() (unclear bool) {
 	if k.known == nil {
 		k.known = make(map[Process]bool)
 	}
+	k.blind = false
 	outside, unclear := k.outside()
 	for _, p := range outside {
 		k.known[p.identity()] = true
@@ -42,17 +46,34 @@ func (k *Kin) look() (unclear bool) {
 	return unclear
 }
 
+// scarce reports whether something could not be looked at for want of a descriptor or of memory: that says nothing about it.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
+
 // signal sends a signal to all that is known, and returns one that still runs.
 func (k *Kin) signal(s syscall.Signal) (pid int, running bool) {
-	Signal(k.Group, s)
+	err := error(nil)
+	if k.Group > 1 && !exists(k.Group) {
+		k.Group = 0 // for good: its number may be somebody else's by now
+	}
+	if k.Group > 1 {
+		err = Signal(k.Group, s)
+	}
 	pid, running = k.member()
 	for p := range k.known {
 		if p.isOver() {
 			delete(k.known, p)
 			continue
 		}
-		syscall.Kill(p.Pid, s)
+		if syscall.Kill(p.Pid, s) == syscall.EPERM {
+			err = syscall.EPERM
+		}
 		pid, running = p.Pid, true
+	}
+	if err == syscall.EPERM && k.Denied != nil {
+		k.Denied()
+		k.Denied = nil
 	}
 	return pid, running
 }
@@ -63,9 +84,10 @@ func (k *Kin) Signal(s syscall.Signal) {
 	k.signal(s)
 }
 
-// Await waits until nothing of it runs any more.
-func (k *Kin) Await() {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+// Await waits until nothing of it runs any more, or for so long.
+func (k *Kin) Await(limit time.Duration) {
+	begun := driver.Boot().Now()
+	for pause := firstPause; driver.Boot().Now().Sub(begun) < limit; pause = min(2*pause, 50*time.Millisecond) {
 		outside, _ := k.outside()
 		pid, running := k.member()
 		if len(outside) > 0 {
@@ -89,7 +111,7 @@ func (k *Kin) Kill() {
 		unclear := k.look()
 		pid, running := k.signal(syscall.SIGKILL)
 		clean++
-		if running || unclear && driver.Boot().Now().Sub(begun) < becoming {
+		if running || k.blind || unclear && driver.Boot().Now().Sub(begun) < becoming {
 			clean = 0
 		}
 		if clean == 2 { // a process that was just being made is seen the second time

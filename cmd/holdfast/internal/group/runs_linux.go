@@ -121,11 +121,12 @@ func (p Process) isOver() bool {
 func (k *Kin) outside() (found []Process, unclear bool) {
 	children := make(map[int][]int)
 	all := make(map[int]Process)
-	Each(func(p Process) bool {
+	err := Each(func(p Process) bool {
 		children[p.Parent] = append(children[p.Parent], p.Pid)
 		all[p.Pid] = p
 		return true
 	})
+	k.blind = k.blind || scarce(err)
 	seen := make(map[int]bool)
 	var add func(pid int)
 	add = func(pid int) {
@@ -156,7 +157,8 @@ func (k *Kin) outside() (found []Process, unclear bool) {
 			if isMarked(environment, k.Mark) {
 				add(pid)
 			}
-			unclear = unclear || err == nil && len(environment) == 0
+			k.blind = k.blind || scarce(err)
+			unclear = unclear || err == nil && len(environment) == 0 && isBecoming(pid)
 		}
 	}
 	return found, unclear
@@ -169,7 +171,13 @@ func isGuard(p Process) (guard, known bool) {
 		return false, true
 	}
 	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(p.Pid) + "/cmdline")
-	return bytes.HasPrefix(arguments, []byte(GuardName+"\x00")), err != nil || len(arguments) > 0
+	return bytes.HasPrefix(arguments, []byte(GuardName+"\x00")), len(arguments) > 0 || err != nil && !scarce(err)
+}
+
+// isBecoming reports whether a process is just being replaced by another program: then it has no arguments either, not even a name.
+func isBecoming(pid int) bool {
+	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && len(arguments) == 0 || scarce(err)
 }
 
 // isMarked reports whether an environment is that of a process of a run.

@@ -121,6 +121,9 @@ func (g *Guard) Resume() error { return g.say(message{kind: resume}, nil) }
 
 // say sends a message, and does not wait. An error means that the guard is of no use any more: it has ended, or does not read.
 func (g *Guard) say(m message, rights []byte) error {
+	if g == nil {
+		return os.ErrClosed
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.line == nil {
@@ -143,8 +146,11 @@ func (g *Guard) say(m message, rights []byte) error {
 	return err
 }
 
-// Kill ends the guard without its doing anything.
+// Kill ends the guard without its doing anything. There may be none.
 func (g *Guard) Kill() {
+	if g == nil {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.over {

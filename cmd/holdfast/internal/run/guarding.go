@@ -67,19 +67,22 @@ func (s *sentry) take() *guard.Guard {
 const betweenGuards = time.Second
 
 // post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
-func (s *supervisor) post() (err error) {
+func (s *supervisor) post() error {
 	s.posted = time.Now()
-	if s.guard = s.sentry.take(); s.guard != nil {
+	if early := s.sentry.take(); early != nil {
+		s.guard = early
 		if s.brief() == nil {
 			return nil
 		}
-		s.guard.End()
+		early.End()
 	}
-	if s.guard, err = guard.Start(runsWith(s.id)); err != nil {
-		return err
+	next, err := guard.Start(runsWith(s.id))
+	if err != nil {
+		return err // the last one, which has ended, stays: it takes no messages, and does no harm
 	}
+	s.guard = next
 	if err = s.brief(); err != nil {
-		s.guard.End()
+		next.End()
 		return fmt.Errorf("the guard process: %w", err)
 	}
 	return nil

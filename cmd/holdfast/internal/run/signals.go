@@ -27,14 +27,15 @@ type signals struct {
 	came   chan os.Signal
 	others chan os.Signal // apart, because there may be many of them, and those above must not be lost
 	heard  chan struct{}  // closed when those that end a wait come
+	ready  chan struct{}  // closed when all come
 }
 
-// listen begins to take the signals that end a wait. Those that were ignored when the program started (nohup, a background job of a
+// listen begins to take signals, those that end a wait first. Those that were ignored when the program started (nohup, a background job of a
 // shell without job control) stay ignored, here and in the command, which inherits that.
 //
 // It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
-	s := &signals{make(chan os.Signal, 64), make(chan os.Signal, 16), make(chan struct{})}
+	s := &signals{make(chan os.Signal, 64), make(chan os.Signal, 16), make(chan struct{}), make(chan struct{})}
 	if signal.Ignored(syscall.SIGINT) {
 		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
 		signal.Ignore(syscall.SIGQUIT)
@@ -42,21 +43,18 @@ func listen() *signals {
 		signal.Notify(s.came, syscall.SIGQUIT) // first, because without us it prints a page for programmers
 	}
 	go func() {
-		defer close(s.heard)
 		for _, each := range ending {
 			if !signal.Ignored(each) {
 				signal.Notify(s.came, each)
 			}
 		}
+		close(s.heard)
+		signal.Notify(s.others, others...) // before there is a command they are nobody's
+		signal.Notify(s.came, syscall.SIGCONT)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
+		close(s.ready)
 	}()
 	return s
-}
-
-// listenForAll takes the other signals too. Before there is a command they are nobody's.
-func (s *signals) listenForAll() {
-	signal.Notify(s.others, others...)
-	signal.Notify(s.came, syscall.SIGCONT)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
 }
 
 // An interruption is a signal that ended a wait.

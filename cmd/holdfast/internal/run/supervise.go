@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -76,9 +77,9 @@ func (s *supervisor) run() int {
 	switch {
 	case s.lost != nil:
 		s.killAll() // what has left the group, too
-		<-s.killed
+		s.awaitKilled()
 	case s.status.Signaled():
-		s.inner().Await() // if the command was a run, its guard is at work
+		s.inner().Await(forInner) // if the command was a run, its guard is at work
 	}
 	s.end(s.hold.Unlock)
 	return s.code()
@@ -91,6 +92,10 @@ func (s *supervisor) start() (err error) {
 	}
 	if err := s.post(); err != nil {
 		return err
+	}
+	<-s.signals.ready
+	if fewProcesses() {
+		spareThreads(4)
 	}
 	s.job, err = job.Start(job.Command{
 		Path:    s.path,
@@ -105,13 +110,8 @@ func (s *supervisor) start() (err error) {
 // lingerAfter is how long what a command left in the background may take to end before it is mentioned.
 const lingerAfter = 2 * time.Second
 
-// settleAfter is how old a command is that is worth some threads: most are not.
-const settleAfter = 20 * time.Millisecond
-
 // loop returns when nothing of the command runs any more.
 func (s *supervisor) loop() {
-	s.signals.listenForAll()
-	settled := time.After(settleAfter)
 	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
 	for {
 		select {
@@ -150,8 +150,6 @@ func (s *supervisor) loop() {
 				break
 			}
 			guardEnded = s.guard.Ended()
-		case <-settled:
-			spareThreads(4)
 		case <-s.linger:
 			_, onTerminal := s.plan.Voice.Terminal()
 			s.tell((s.plan.Verbose || onTerminal) && !s.plan.Quiet, "the command has ended, but it left something running in the background "+
@@ -215,8 +213,8 @@ func (s *supervisor) killAll() {
 	if s.kin == nil { // the guard has acted
 		s.kin = s.family()
 	}
-	if group.Signal(s.job.Group(), 0) != nil {
-		s.tell(true, "the command runs as another user, who cannot be signalled: it may run on although the lock is lost")
+	s.kin.Denied = func() {
+		s.tell(true, "the command, or a part of it, runs as another user and cannot be ended: it may run on although the lock is lost")
 	}
 	killed := make(chan struct{})
 	s.killed = killed
@@ -225,6 +223,23 @@ func (s *supervisor) killAll() {
 		s.kin.Kill()
 	}()
 }
+
+// awaitKilled waits until nothing of the command runs any more, or somebody is tired of it: the lock is lost anyway.
+func (s *supervisor) awaitKilled() {
+	for {
+		select {
+		case <-s.killed:
+			return
+		case came := <-s.signals.came:
+			if slices.Contains(ending, came) {
+				return
+			}
+		}
+	}
+}
+
+// forInner is how long an inner guard is waited for: it needs milliseconds, but an inner run may also live on, and need no waiting for.
+const forInner = 2 * time.Second
 
 // family is everything that belongs to the command.
 func (s *supervisor) family() *group.Kin {
@@ -301,7 +316,8 @@ func startCode(err error) int {
 }
 
 // spareThreads makes Go's runtime have so many threads more than it needs. It never gives one back; but where no more processes can be
-// made, because the command has made them all, a runtime that wants one more thread ends the program.
+// made, because the command has made them all, a runtime that wants one more thread ends the program. It takes a while, so it is done
+// only where there may be few (fewProcesses).
 func spareThreads(n int) {
 	var ready sync.WaitGroup
 	ready.Add(n)
