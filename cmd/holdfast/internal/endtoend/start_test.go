@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 	"holdfast.dev"
 	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/locktest/netfault"
 )
 
 // QUIT ends a run as early as there is one, and prints nothing for programmers.
@@ -147,7 +148,10 @@ func TestSecondSignalWhileWaiting(t *testing.T) {
 	r := w.start("holdfast", "run", "x", "--", "true")
 	w.awaitWaiters(client, "x", 1)
 	w.proxy.HoldRequests()
-	r.kill(unix.SIGINT) // it has a second, at least, to leave the queue
+	r.kill(unix.SIGINT)
+	if err := w.proxy.AwaitHeld(t.Context(), netfault.Requests, 1); err != nil { // that it leaves the queue: it has a second for it
+		t.Fatal(err)
+	}
 	r.kill(unix.SIGTERM)
 	r.ends(143)
 }
