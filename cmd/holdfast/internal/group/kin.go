@@ -84,6 +84,16 @@ func (k *Kin) Signal(s syscall.Signal) {
 	k.signal(s)
 }
 
+// Runs reports whether anything of it does.
+func (k *Kin) Runs() bool {
+	unclear := k.look()
+	_, running := k.member()
+	for p := range k.known {
+		running = running || !p.isOver()
+	}
+	return running || unclear || k.blind
+}
+
 // Await waits until nothing of it runs any more, or for so long.
 func (k *Kin) Await(limit time.Duration) {
 	begun := driver.Boot().Now()

@@ -72,7 +72,8 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	if ignored(syscall.SIGTSTP) {
 		j.signals = nil
 	}
-	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1)
+	// Scripts have no job control: what they start in the background is in their own group, but has INT ignored.
+	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1) && !signal.Ignored(syscall.SIGINT)
 	attributes := processAttributes()
 	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
 		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
@@ -181,40 +182,45 @@ func (j *Job) Close() { j.terminal.close() }
 func (j *Job) HasTerminal() bool { return j.terminal.isOf(j.pid) }
 
 // Stopped does what follows when the command was stopped by s: it returns at once, with the command going on, or after this program
-// was stopped too and goes on itself. What must happen then, Continued does: SIGCONT tells.
-func (j *Job) Stopped(s syscall.Signal) {
+// was stopped too and goes on itself. What must happen then, Continued does: SIGCONT tells. If it returns false the command waits for a
+// terminal that another command of the same script has: it is to be called again in a while.
+func (j *Job) Stopped(s syscall.Signal) (settled bool) {
 	asks := s == syscall.SIGTTIN || s == syscall.SIGTTOU
+	if command, err := group.Look(j.pid); err == nil && !command.Stopped {
+		return true // somebody has continued it meanwhile, and perhaps us
+	}
 	switch {
 	case asks && (j.terminal.isOurs() || j.terminal.isOf(j.pid)): // it may have asked a moment before it got it
 		j.eager = true
 		j.give()
 		j.Signal(syscall.SIGCONT)
-		return
+		return true
 	case asks && !j.hungUp && orphaned():
 		j.hungUp = true
 		j.Signal(syscall.SIGHUP) // as the kernel does to stopped groups that nobody can continue any more
 		j.Signal(syscall.SIGCONT)
-		return
+		return true
 	case s == syscall.SIGTSTP && orphaned():
 		j.Signal(syscall.SIGCONT)
-		return
+		return true
+	}
+	if asks && inScript() && !j.terminal.isOfAncestor() && !orphaned() {
+		return false
 	}
 	typed := s == syscall.SIGTSTP && j.terminal.isOf(j.pid)
 	j.takeBack()
-	if command, err := group.Look(j.pid); err == nil && !command.Stopped {
-		return // somebody has continued it meanwhile, and perhaps us
-	}
-	if typed {
-		j.stopOthers()
+	if typed || asks && inScript() {
+		stopOthers(s)
 	}
 	stopNow()
 	j.heedStops()
+	return true
 }
 
-// stopOthers stops the rest of our group.
-func (j *Job) stopOthers() {
-	signal.Ignore(syscall.SIGTSTP) // we stop in a better way, and must not find it later
-	syscall.Kill(0, syscall.SIGTSTP)
+// stopOthers stops the rest of our group, by the signal that it would have got if the command were in it.
+func stopOthers(s syscall.Signal) {
+	signal.Ignore(s) // we stop in a better way, and must not find it later
+	syscall.Kill(0, s)
 }
 
 func (j *Job) heedStops() {

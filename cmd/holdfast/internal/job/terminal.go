@@ -57,6 +57,12 @@ func (t *terminal) isOfAncestor() bool {
 	return false
 }
 
+// inScript reports whether whoever started us is in our own group: a script, which does not continue what is stopped.
+func inScript() bool {
+	its, err := syscall.Getpgid(syscall.Getppid())
+	return err == nil && its == syscall.Getpgrp()
+}
+
 // give puts a group into the foreground. We may be in the background ourselves, where that would stop us, and so could a message
 // for the terminal: from the start of the command on, which must not inherit it, SIGTTOU is ignored.
 func (t *terminal) give(group int) {

@@ -63,8 +63,14 @@ func (s *sentry) take() *guard.Guard {
 	return s.guard
 }
 
-// betweenGuards is how long after one guard the next is posted, if that one has ended: at once if it has lived for longer.
-const betweenGuards = time.Second
+// betweenGuards is how long it takes until the next guard is posted after one has ended: nothing, unless guards end as soon as they
+// are started, and would be started in a loop.
+func (s *supervisor) betweenGuards() time.Duration {
+	if time.Since(s.posted) < 50*time.Millisecond {
+		return time.Second
+	}
+	return 0
+}
 
 // post posts a guard, and tells it what there is to know. The one that was started early may have been killed since.
 func (s *supervisor) post() error {
@@ -126,7 +132,9 @@ func (s *supervisor) tellUntil() error {
 // lookBack sees a loss that the loop did not, because the command ended with it: this program was stopped, and the guard has acted.
 func (s *supervisor) lookBack() {
 	if s.lost == nil {
-		s.lost = context.Cause(s.valid)
+		if s.lost = context.Cause(s.valid); s.lost != nil {
+			s.tell(true, "%v", s.lost)
+		}
 	}
 	killed := s.status.Signaled() && s.status.Signal() == syscall.SIGKILL
 	if s.lost == nil && killed && !guard.Now().Before(s.told) {

@@ -47,6 +47,8 @@ type supervisor struct {
 	posted  time.Time        // when the last guard was
 	replace <-chan time.Time // when to start another guard
 	checked <-chan struct{}  // closed when the lock was looked at after a stop; nil: nobody looks
+	asking  syscall.Signal   // by which the command was stopped
+	again   <-chan time.Time // when to look again at a command that waits for the terminal
 	status  syscall.WaitStatus
 
 	passedINT   bool
@@ -76,6 +78,7 @@ func (s *supervisor) run() int {
 	s.job.Close()
 	switch {
 	case s.lost != nil:
+		s.awaitGrace()
 		s.killAll() // what has left the group, too
 		s.awaitKilled()
 	case s.status.Signaled():
@@ -141,15 +144,17 @@ func (s *supervisor) loop() {
 		case <-guardEnded:
 			guardEnded = nil
 			s.guard.End()
-			s.replace = time.After(time.Until(s.posted.Add(betweenGuards)))
+			s.replace = time.After(s.betweenGuards())
 		case <-s.replace:
 			s.replace = nil
 			if err := s.post(); err != nil {
 				s.tell(true, "%v; trying again: until then nobody ends the command if this program is killed", err)
-				s.replace = time.After(betweenGuards)
+				s.replace = time.After(time.Second)
 				break
 			}
 			guardEnded = s.guard.Ended()
+		case <-s.again:
+			s.stopped(s.asking)
 		case <-s.linger:
 			_, onTerminal := s.plan.Voice.Terminal()
 			s.tell((s.plan.Verbose || onTerminal) && !s.plan.Quiet, "the command has ended, but it left something running in the background "+
@@ -161,9 +166,7 @@ func (s *supervisor) loop() {
 // changed does what follows when the command has stopped or ended.
 func (s *supervisor) changed(status syscall.WaitStatus) {
 	if status.Stopped() {
-		s.guard.Pause()
-		s.job.Stopped(status.StopSignal())
-		s.guard.Resume()
+		s.stopped(status.StopSignal())
 		return
 	}
 	s.status = status
@@ -172,6 +175,17 @@ func (s *supervisor) changed(status syscall.WaitStatus) {
 	s.interrupted = typed && status.Signaled() && status.Signal() == syscall.SIGINT && underShell()
 	s.job.Ended()
 	s.linger = time.After(lingerAfter)
+}
+
+// stopped does what follows when the command was stopped: mostly this program stops too.
+func (s *supervisor) stopped(by syscall.Signal) {
+	s.guard.Pause()
+	settled := s.job.Stopped(by)
+	s.guard.Resume()
+	s.asking, s.again = by, nil
+	if !settled {
+		s.again = time.After(100 * time.Millisecond)
+	}
 }
 
 // pass passes a signal on. CONT means that this program was stopped: before the command goes on the lock is looked at.
@@ -222,6 +236,21 @@ func (s *supervisor) killAll() {
 		defer close(killed)
 		s.kin.Kill()
 	}()
+}
+
+// awaitGrace lets what has left the group have the same time as the group.
+func (s *supervisor) awaitGrace() {
+	for s.killed == nil && s.kin != nil && s.kin.Runs() {
+		select {
+		case <-s.kill:
+			return
+		case came := <-s.signals.came:
+			if slices.Contains(ending, came) {
+				s.kin.Signal(came.(syscall.Signal))
+			}
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // awaitKilled waits until nothing of the command runs any more, or somebody is tired of it: the lock is lost anyway.
