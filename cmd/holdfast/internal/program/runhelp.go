@@ -51,7 +51,8 @@ anybody else can get the lock:
     su -c does so. On Linux, and not if holdfast itself is killed.
 Jobs of set -m that the command leaves behind are not in its group: their end is
 not waited for. A daemon (setsid: a session of its own, and its parent gone) is
-left alone, and not protected.
+left alone, and not protected. A command that becomes another user cannot be
+ended by this one: write "sudo holdfast run ...", not "holdfast run ... sudo".
 
 Loss: on a store with TTLs the lock is lost when this machine cannot reach the
 store for too long; on every store it can be broken (holdfast break), or reach
