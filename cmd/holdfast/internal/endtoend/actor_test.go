@@ -104,10 +104,10 @@ func (a *actor) live() int {
 	for {
 		select {
 		case s := <-signals:
+			a.hear(s.(unix.Signal)) // first: reading may stop this process at once
 			if a.later && s == unix.SIGUSR1 {
 				go a.readLines(lines)
 			}
-			a.hear(s.(unix.Signal))
 		case line := <-lines:
 			if a.record("line %s", line); line == "quit" {
 				return a.code
