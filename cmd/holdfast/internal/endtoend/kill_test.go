@@ -27,7 +27,7 @@ func TestKill(t *testing.T) {
 	w, random := newWorld(t), newRandom(t)
 	began := 0
 	for i := range *rounds {
-		w.killOne(random, "x", fmt.Sprint("run", i)).ends(0)
+		w.killOne(random, i, "x", fmt.Sprint("run", i)).ends(0)
 		if i%25 == 24 || i == *rounds-1 {
 			w.apart()
 			began += w.begun()
@@ -44,7 +44,7 @@ func TestKillServed(t *testing.T) {
 	var after []*running
 	for i := range max(*rounds/5, 5) { // each waits for the end of a TTL, so they do it together
 		run := fmt.Sprint("run", i)
-		after = append(after, w.killOne(random, run, run))
+		after = append(after, w.killOne(random, i, run, run))
 	}
 	for i, next := range after {
 		next.ends(0)
@@ -54,11 +54,12 @@ func TestKillServed(t *testing.T) {
 	tried(t, w.begun())
 }
 
-// killOne starts a run and kills it at a random moment. It returns another one, of the same name, that waits meanwhile.
-func (w *world) killOne(random *rand.Rand, name, run string) *running {
+// killOne starts a run and kills it at a random moment, of another kind for each n. It returns another one, of the same name, that waits
+// meanwhile.
+func (w *world) killOne(random *rand.Rand, n int, name, run string) *running {
 	w.t.Helper()
 	victim := w.start("holdfast", "run", "-q", "--ttl", "4s", "--grace", "0.2s", name, "--", "actor", "-stubborn", "-beat", "-children", "2", w.journal, run)
-	switch random.IntN(3) {
+	switch n % 3 {
 	case 0:
 		pause(random, killed)
 	case 1: // it starts its guard and its command now

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -156,10 +156,11 @@ func TestIgnoredSignals(t *testing.T) {
 func lookThread() string {
 	endThreads := func() {
 		for range 20 {
+			var ended sync.WaitGroup
 			for range 20 {
-				go runtime.LockOSThread() // and the thread ends with it
+				ended.Go(runtime.LockOSThread) // and the thread ends with it
 			}
-			time.Sleep(time.Millisecond)
+			ended.Wait()
 		}
 	}
 	j, err := Start(Command{Path: "/bin/sleep", Args: []string{"sleep", "600"}, Started: func(int) { endThreads() }}, make(chan os.Signal, 1))
