@@ -61,28 +61,17 @@ type Job struct {
 	gave     bool      // it has got it, and we have not taken it back
 	ended    bool
 	hungUp   bool
-	signals  chan<- os.Signal
+	signals  chan<- os.Signal // gets SIGTSTP; nil: that was ignored at the start
+	heeds    bool             // signals was looked at
 }
 
 // Start starts the command. signals gets SIGTSTP from now on, unless it was ignored at the start: a ^Z that comes to us, and is to be
 // passed on.
 func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 	j := &Job{changes: make(chan Change, 16), terminal: openTerminal(), signals: signals}
-	ignored := ignoredSignals()
-	if ignored(syscall.SIGTSTP) {
-		j.signals = nil
-	}
-	// Scripts have no job control: what they start in the background is in their own group, but has INT ignored.
-	j.eager = j.terminal != nil && !isPipe(0) && !isPipe(1) && !signal.Ignored(syscall.SIGINT)
 	attributes := processAttributes()
-	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
-		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
-		j.eager, j.gave, attributes.Foreground, attributes.Ctty = true, true, true, int(j.terminal.file.Fd())
-	}
-	if j.terminal != nil && !j.terminal.isOurs() && orphaned() {
-		signal.Ignore(syscall.SIGTTIN) // it is refused what is typed, as it would be without us; else it would be stopped for ever
-	}
 	if j.terminal != nil {
+		j.share(attributes)
 		j.heedStops() // a ^Z that comes from now on is for the command too
 	}
 	started := make(chan error)
@@ -97,6 +86,20 @@ func Start(c Command, signals chan<- os.Signal) (*Job, error) {
 		j.heedStops() // later, because it takes a while
 	}
 	return j, nil
+}
+
+// share decides how the command gets the terminal.
+func (j *Job) share(attributes *syscall.SysProcAttr) {
+	// Scripts have no job control: what they start in the background is in their own group, but has INT ignored.
+	j.eager = !isPipe(0) && !isPipe(1) && !signal.Ignored(syscall.SIGINT)
+	ignored := ignoredSignals()
+	if ignored(syscall.SIGTTIN) && ignored(syscall.SIGTTOU) && j.terminal.isOurs() {
+		// As in $(…): a command that wants the terminal is not stopped, but refused. So it must have it before it begins.
+		j.eager, j.gave, attributes.Foreground, attributes.Ctty = true, true, true, int(j.terminal.file.Fd())
+	}
+	if !j.terminal.isOurs() && orphaned() {
+		signal.Ignore(syscall.SIGTTIN) // it is refused what is typed, as it would be without us; else it would be stopped for ever
+	}
 }
 
 // live is the life of the command, on a thread of its own.
@@ -223,7 +226,14 @@ func stopOthers(s syscall.Signal) {
 	syscall.Kill(0, s)
 }
 
+// heedStops takes SIGTSTP, unless it was ignored when we started.
 func (j *Job) heedStops() {
+	if !j.heeds {
+		j.heeds = true
+		if ignoredSignals()(syscall.SIGTSTP) {
+			j.signals = nil
+		}
+	}
 	if j.signals != nil {
 		signal.Notify(j.signals, syscall.SIGTSTP)
 	}

@@ -16,10 +16,10 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/exit"
 )
 
-// Signals that are passed on to the command: those that end a wait, and the others.
+// Signals that are passed on to the command: those that end a wait, and others that would end us. WINCH is, too.
 var (
 	ending = []os.Signal{syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}
-	others = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+	deadly = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2}
 )
 
 // signals are those that have come and were not dealt with yet.
@@ -27,7 +27,7 @@ type signals struct {
 	came   chan os.Signal
 	others chan os.Signal // apart, because there may be many of them, and those above must not be lost
 	heard  chan struct{}  // closed when those that end a wait come
-	ready  chan struct{}  // closed when all come
+	ready  chan struct{}  // closed when all come that would end us
 }
 
 // listen begins to take signals, those that end a wait first. Those that were ignored when the program started (nohup, a background job of a
@@ -36,25 +36,28 @@ type signals struct {
 // It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
 	s := &signals{make(chan os.Signal, 64), make(chan os.Signal, 16), make(chan struct{}), make(chan struct{})}
-	if signal.Ignored(syscall.SIGINT) {
-		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
-		signal.Ignore(syscall.SIGQUIT)
-	} else {
-		signal.Notify(s.came, syscall.SIGQUIT) // first, because without us it prints a page for programmers
-	}
 	go func() {
-		for _, each := range ending {
+		if signal.Ignored(syscall.SIGINT) {
+			// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
+			signal.Ignore(syscall.SIGQUIT)
+		}
+		for _, each := range ending { // QUIT first, because without us it prints a page for programmers
 			if !signal.Ignored(each) {
 				signal.Notify(s.came, each)
 			}
 		}
 		close(s.heard)
-		signal.Notify(s.others, others...) // before there is a command they are nobody's
-		signal.Notify(s.came, syscall.SIGCONT)
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
+		signal.Notify(s.others, deadly...)
 		close(s.ready)
 	}()
 	return s
+}
+
+// listenForAll takes the rest, which ends nobody who does not listen: so the command need not wait for it.
+func (s *signals) listenForAll() {
+	signal.Notify(s.others, syscall.SIGWINCH)
+	signal.Notify(s.came, syscall.SIGCONT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a message that nobody reads must not end us
 }
 
 // An interruption is a signal that ended a wait.

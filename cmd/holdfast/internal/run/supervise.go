@@ -115,6 +115,7 @@ const lingerAfter = 2 * time.Second
 
 // loop returns when nothing of the command runs any more.
 func (s *supervisor) loop() {
+	s.signals.listenForAll()
 	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
 	for {
 		select {
