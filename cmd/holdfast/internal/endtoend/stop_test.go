@@ -4,6 +4,7 @@ package endtoend_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -55,12 +56,22 @@ func TestReadInBackground(t *testing.T) {
 	w.await("a", "got USR1", 1)
 	stopped(t, program, command)
 	x.hasForeground(x.shell.pid)
+	x.knowsOfTheStop()
 	x.enter("fg\n")
 	x.hasForeground(command.pid)
 	x.enter("hello\n")
 	w.await("a", "line hello", 1)
 	x.enter("quit\n")
 	x.prompts(0)
+}
+
+// knowsOfTheStop waits until the shell has seen that its job is stopped, where it does not say so: fg continues only what it knows of.
+func (x *terminal) knowsOfTheStop() {
+	x.t.Helper()
+	until(x.t, "the shell knows of the stop", func() bool {
+		jobs, _ := x.do("jobs")
+		return strings.Contains(jobs, "Stopped")
+	})
 }
 
 // Begun in the background, the program leaves the terminal alone, and takes it with fg: ^C reaches the command, and so does what is
@@ -85,6 +96,7 @@ func TestBackgroundThenForeground(t *testing.T) {
 	x.do("holdfast run x -- actor -read $J b &")
 	program, command := w.programOf("b")
 	stopped(t, program, command)
+	x.knowsOfTheStop()
 	x.enter("fg\n")
 	x.hasForeground(command.pid)
 	x.enter("hello\n")
