@@ -72,7 +72,7 @@ func Each(f func(Process) bool) error {
 		}
 		p, err := Look(pid)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH): // it has ended meanwhile
+		case isGone(err): // it has ended meanwhile
 		case err != nil:
 			return err
 		case !f(p):
@@ -81,6 +81,9 @@ func Each(f func(Process) bool) error {
 	}
 	return nil
 }
+
+// isGone reports whether a process could not be looked at because it has ended.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 // Look looks at one process.
 func Look(pid int) (Process, error) {
@@ -113,7 +116,7 @@ func (p Process) identity() Process { return Process{Pid: p.Pid, Began: p.Began}
 // isOver looks again whether the process has ended.
 func (p Process) isOver() bool {
 	now, err := Look(p.Pid)
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || err == nil && (now.Over || now.Began != p.Began)
+	return isGone(err) || err == nil && (now.Over || now.Began != p.Began)
 }
 
 // outside returns what belongs to the command but not to its group. unclear: a process was just becoming another program, and may

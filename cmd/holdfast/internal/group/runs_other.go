@@ -9,8 +9,8 @@ import (
 
 // A Process as it can be seen.
 type Process struct {
-	Pid     int
-	Stopped bool
+	Pid, Parent int
+	Stopped     bool
 }
 
 func (p Process) identity() Process { return p }

@@ -46,15 +46,10 @@ type Command struct {
 	Leave   bool            // the job is over when the command is, whatever it leaves in the background
 }
 
-// A Change is something that happened to the command: it stopped, or it ended.
-type Change struct {
-	Status syscall.WaitStatus
-}
-
 // A Job is a command that runs. Its methods are for one goroutine.
 type Job struct {
 	pid     int
-	changes chan Change
+	changes chan syscall.WaitStatus
 
 	terminal *terminal // nil: there is none
 	eager    bool      // it gets the terminal without asking
@@ -68,7 +63,7 @@ type Job struct {
 // Start starts the command. signals gets SIGTSTP from now on, unless it was ignored at the start: a ^Z that comes to us, and is to be
 // passed on.
 func Start(c Command, signals chan<- os.Signal) (*Job, error) {
-	j := &Job{changes: make(chan Change, 16), terminal: openTerminal(), signals: signals}
+	j := &Job{changes: make(chan syscall.WaitStatus, 16), terminal: openTerminal(), signals: signals}
 	attributes := processAttributes()
 	if j.terminal != nil {
 		j.share(attributes)
@@ -132,7 +127,7 @@ func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- er
 		if err != nil { // somebody else has waited for it: how it ended is not known
 			status = syscall.WaitStatus(syscall.SIGKILL)
 		}
-		j.changes <- Change{status}
+		j.changes <- status
 		if !status.Stopped() {
 			break
 		}
@@ -145,8 +140,8 @@ func (j *Job) live(c Command, attributes *syscall.SysProcAttr, started chan<- er
 // Group is the process group of the command.
 func (j *Job) Group() int { return j.pid }
 
-// Changes tells what happens to the command, and is closed when the job is over.
-func (j *Job) Changes() <-chan Change { return j.changes }
+// Changes tells what happens to the command, that it stopped or ended, and is closed when the job is over.
+func (j *Job) Changes() <-chan syscall.WaitStatus { return j.changes }
 
 // Signal sends a signal to the whole group, and to the command if that has left it. What may not be signalled, because it runs as
 // somebody else, is left out.
@@ -207,12 +202,12 @@ func (j *Job) Stopped(s syscall.Signal) (settled bool) {
 		j.Signal(syscall.SIGCONT)
 		return true
 	}
-	if asks && inScript() && !j.terminal.isOfAncestor() && !orphaned() {
+	if asks && InScript() && !j.terminal.isOfAncestor() && !orphaned() {
 		return false
 	}
 	typed := s == syscall.SIGTSTP && j.terminal.isOf(j.pid)
 	j.takeBack()
-	if typed || asks && inScript() {
+	if typed || asks && InScript() {
 		stopOthers(s)
 	}
 	stopNow()

@@ -23,19 +23,6 @@ func stopNow() {
 	unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
 }
 
-func parentOf(pid int) (int, bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, false
-	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return parent, err == nil
-}
-
 // ignoredSignals tells what is ignored now. For the stop signals of terminals that is what was at the start, because Go's runtime
 // leaves them alone; its own signal.Ignored does not know.
 func ignoredSignals() func(syscall.Signal) bool {

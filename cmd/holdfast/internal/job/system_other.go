@@ -13,9 +13,6 @@ func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setp
 
 func stopNow() { syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 
-// parentOf: not known here. A script around us then counts as what continues us.
-func parentOf(int) (int, bool) { return 0, false }
-
 // ignoredSignals: what was ignored at the start is not known here, but for HUP and INT.
 func ignoredSignals() func(syscall.Signal) bool {
 	return func(s syscall.Signal) bool { return signal.Ignored(s) }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"holdfast.dev/cmd/holdfast/internal/group"
 )
 
 // A terminal is the one that controls this program. A nil one is of nobody.
@@ -57,8 +59,8 @@ func (t *terminal) isOfAncestor() bool {
 	return false
 }
 
-// inScript reports whether whoever started us is in our own group: a script, which does not continue what is stopped.
-func inScript() bool {
+// InScript reports whether whoever started us is in our own group: a script, which does not continue what is stopped.
+func InScript() bool {
 	its, err := syscall.Getpgid(syscall.Getppid())
 	return err == nil && its == syscall.Getpgrp()
 }
@@ -77,6 +79,12 @@ func isPipe(fd int) bool {
 	}
 	kind := stat.Mode & unix.S_IFMT
 	return kind == unix.S_IFIFO || kind == unix.S_IFSOCK
+}
+
+// parentOf is the parent of a process, where that can be seen. Elsewhere a script around us counts as what continues us.
+func parentOf(pid int) (parent int, known bool) {
+	p, err := group.Look(pid)
+	return p.Parent, err == nil
 }
 
 // orphaned reports whether our group is: no ancestor in it has a parent that is of our session but not of our group, such as a

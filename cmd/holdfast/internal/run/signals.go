@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast.dev/cmd/holdfast/internal/exit"
+	"holdfast.dev/cmd/holdfast/internal/job"
 )
 
 // Signals that are passed on to the command: those that end a wait, and others that would end us. WINCH is, too.
@@ -107,7 +108,7 @@ func (s *signals) untilEnded(limit time.Duration) (ctx context.Context, end func
 // have got it too: if the command had the terminal, the rest of our group has not yet, and gets it now.
 func dieOf(s syscall.Signal, hadIt bool) {
 	signal.Reset(s)
-	if its, err := syscall.Getpgid(syscall.Getppid()); !hadIt && err == nil && its == syscall.Getpgrp() {
+	if !hadIt && job.InScript() {
 		syscall.Kill(0, s)
 	} else {
 		syscall.Kill(os.Getpid(), s)

@@ -119,11 +119,11 @@ func (s *supervisor) loop() {
 	lost, changes, guardEnded := s.valid.Done(), s.job.Changes(), s.guard.Ended()
 	for {
 		select {
-		case change, more := <-changes:
+		case status, more := <-changes:
 			if !more {
 				return
 			}
-			s.changed(change.Status)
+			s.changed(status)
 		case came := <-s.signals.came:
 			s.pass(came.(syscall.Signal))
 		case came := <-s.signals.others:
