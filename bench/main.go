@@ -1,0 +1,4 @@
+// Command bench measures lock libraries on one Redis.
+package main
+
+func main() {}

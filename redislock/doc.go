@@ -1,0 +1,2 @@
+// Package redislock keeps locks in Redis.
+package redislock
