@@ -86,8 +86,8 @@ esac`
 // TestPackages: make test installs what the tests use where it can, tells what to install where it cannot, and costs nothing where
 // nothing is missing.
 func TestPackages(t *testing.T) {
-	all := []string{"bash", "flock", "git", "nohup", "setsid", "stty", "unshare"}
-	some := []string{"bash", "nohup", "stty"}
+	all := []string{"bash", "faketime", "flock", "git", "nohup", "redis-server", "setsid", "stty", "unshare"}
+	some := []string{"bash", "faketime", "nohup", "redis-server", "stty"}
 	tests := []struct {
 		name    string
 		there   []string
