@@ -1,0 +1,47 @@
+// Package redisconn is what the Redis drivers share: from a URL to a client, the server's errors made ours, a function library that is
+// loaded when it is missing, and one subscription that survives. It knows nothing of locks.
+//
+// # Connection
+//
+// [Options] reads the URL, [Dial] connects. A client has one connection for all requests, which are answered in the order in which they
+// were sent, and one more for its [Inbox]. Nothing is retried here, nothing is read from replicas, nothing is cached.
+//
+// rueidis itself does not always return when a context ends: while somebody else connects, in a handshake, or when very many requests
+// are unanswered. A client from Dial does; one that a program brought along does when it is passed through [Adopt].
+//
+//   - connecting: every connection that breaks is counted. A request that finds a number that it has not yet seen working asks for one
+//     PING, shared by all who wait, and gives up when its own context ends. No request is sent for a context that has ended meanwhile.
+//   - crowded: when more requests are unanswered than a connection has room for, further ones wait on a goroutine of their own.
+//   - race "broke just now": the connection breaks between the look at the number and the request. That request then connects by
+//     itself, bounded by timeout= and not by its context. It is the only one that can: the others see the new number.
+//   - unanswered: a connection on which nothing was answered for timeout= is given up, with everything that is under way on it: unknown.
+//
+// # Errors
+//
+// [Error] makes the server's replies *driver.Refused around a *[ServerError] where the server certainly declined, so that the core
+// reports them at once; everything else stays unknown and is asked again. Replies can echo arguments: no message contains more of one
+// than its code and a text from which everything that could be a secret was taken out.
+//
+// # Library
+//
+//	Call ── the function is there ──▶ its answer
+//	  └── "Function not found" ──▶ FUNCTION LOAD ──┬── loaded, or somebody else just did ──▶ Call, once more ──▶ its answer, or ErrReplaced
+//	                                               └── forbidden ──▶ ErrPermission, with what an administrator has to do
+//
+// An unknown function has done nothing, so that the repetition is safe whatever it does.
+//
+// # Inbox
+//
+//	down ── SSUBSCRIBE confirmed ──▶ up ──┬── connection broke, sunsubscribe, or silent though written to ──▶ down
+//	 └── pause, 10 ms to 1 s, connect ──┘ └── Close ──▶ closed, from whichever state
+//
+// Races, by name:
+//
+//   - lost message: what is sent while the inbox is down reaches nobody. So Up is the moment at which its owner must look for itself.
+//   - up before message: Up is called by the reader of the connection, in line with the messages: never after a message of its session.
+//   - old session: a connection that was given up can still deliver. Its messages are dropped: they would mix with those of the next.
+//   - half open: the peer is gone and nobody said so. After 1.5 s without a message the inbox sends one to itself, through the
+//     client; when that was not heard 1.5 s later, or nobody received it, the connection is given up. Where the server
+//     forbids SPUBLISH the client's own PINGs must notice: that takes timeout= and two seconds.
+//   - closing: no callback runs after Close has returned, nor does one begin; a callback that is running is waited for.
+package redisconn
