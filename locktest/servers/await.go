@@ -13,24 +13,39 @@ const (
 )
 
 // await asks again and again, with growing pauses, until the answer is nil, ctx ends or quit is closed. Its error then carries the last
-// answer, and ctx.Err() or errQuit.
+// answer, and ctx.Err() or errQuit. A question under way ends with them, too.
 func await(ctx context.Context, quit <-chan struct{}, ask func(context.Context) error) error {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-quit:
+			cancel()
+		case <-asking.Done():
+		}
+	}()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	last := errors.New("nothing was asked")
+	var last error
+	ended := func(why error) error {
+		if last == nil {
+			return why
+		}
+		return fmt.Errorf("%w; at last: %w", why, last)
+	}
 	for length := shortestPause; ; length = min(2*length, longestPause) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; at last: %w", ctx.Err(), last)
+			return ended(ctx.Err())
 		case <-quit:
-			return fmt.Errorf("%w; at last: %w", errQuit, last)
+			return ended(errQuit)
 		case <-pause.C:
 		}
-		err := ask(ctx)
+		err := ask(asking)
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() == nil { // else that is all that it says
+		if last == nil || asking.Err() == nil { // what was cut short says less than what was not
 			last = err
 		}
 		pause.Reset(length)

@@ -91,7 +91,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	// Whoever has taken the port meanwhile may give it back: a child of the old server, for instance, which is not gone yet.
 	var failed error
 	err := await(ctx, nil, func(ctx context.Context) error {
-		if failed = s.begin(ctx); errors.Is(failed, errInUse) {
+		if failed = s.begin(ctx); errors.Is(failed, errInUse) || ctx.Err() != nil {
 			return failed
 		}
 		return nil
@@ -132,7 +132,7 @@ func (s *Server) launch() (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, os.ErrClosed
+		return nil, fmt.Errorf("it was closed here: %w", os.ErrClosed)
 	}
 	log, size, err := s.openLog()
 	if err != nil {
