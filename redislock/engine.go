@@ -1,0 +1,179 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+//go:embed engine.lua
+var code string
+
+// The library's number is in its name and in the names of its functions. Whoever changes engine.lua raises it, here and there: then
+// programs of both ages work beside each other. A test knows what each number stands for.
+const version = "1"
+
+// format is that of the keys. Libraries of one format share the store.
+const format = 1
+
+var engine = redisconn.Library{Name: "holdfast_" + version, Code: code}
+
+const (
+	fnOpen    = "holdfast_" + version + "_open"
+	fnAcquire = "holdfast_" + version + "_acquire"
+	fnRelease = "holdfast_" + version + "_release"
+	fnRenew   = "holdfast_" + version + "_renew"
+	fnBreak   = "holdfast_" + version + "_break"
+	fnInspect = "holdfast_" + version + "_inspect"
+)
+
+// How the functions answer: see engine.lua.
+const (
+	saysGranted  = "G"
+	saysWaits    = "W"
+	saysHeld     = "H"
+	saysGone     = "N"
+	saysUndone   = "T"
+	saysBroken   = "B"
+	saysGuarded  = "U"
+	saysLimit    = "L"
+	saysOther    = "R"
+	saysFull     = "F"
+	saysReopened = "S"
+)
+
+// A reply is what a function answered.
+type reply struct {
+	says string
+	rest []rueidis.RedisMessage
+}
+
+// call runs one of the engine's functions on a lock. If the store was set up anew since it was opened, it opens it again, and repeats.
+func (s *Store) call(ctx context.Context, function, key string, args ...string) (reply, error) {
+	for again := range 3 {
+		id, err := s.opened(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		args[0] = id
+		message, err := engine.Call(ctx, s.client, function, []string{key, s.keys.store()}, args)
+		if err != nil {
+			return reply{}, s.failure(err)
+		}
+		all, err := message.ToArray()
+		if err != nil || len(all) == 0 {
+			return reply{}, s.strange(function)
+		}
+		says, err := all[0].ToString()
+		switch {
+		case err != nil:
+			return reply{}, s.strange(function)
+		case says == saysReopened && again < 2:
+			s.forget(id)
+			continue
+		}
+		return reply{says, all[1:]}, nil
+	}
+	return reply{}, s.strange(function)
+}
+
+// strange is an answer that the engine does not give: somebody has put something else in its place.
+func (s *Store) strange(function string) error {
+	return s.failure(fmt.Errorf("%w: function %s gave an answer that it never gives", redisconn.ErrReplaced, function))
+}
+
+// number returns the i-th element behind the first, or 0.
+func (r reply) number(i int) int64 {
+	if i >= len(r.rest) {
+		return 0
+	}
+	n, _ := r.rest[i].AsInt64()
+	return n
+}
+
+func (r reply) text(i int) string {
+	if i >= len(r.rest) {
+		return ""
+	}
+	text, _ := r.rest[i].ToString()
+	return text
+}
+
+// span returns the i-th element as a duration.
+func (r reply) span(i int) time.Duration { return time.Duration(r.number(i)) * time.Microsecond }
+
+// holders reads who holds, from the i-th element on.
+func (r reply) holders(i int) []driver.Holder {
+	var holders []driver.Holder
+	for ; i < len(r.rest); i++ {
+		holders = append(holders, readHolder(r.rest[i]))
+	}
+	return holders
+}
+
+func readHolder(m rueidis.RedisMessage) driver.Holder {
+	fields, _ := m.ToArray()
+	h := reply{rest: fields}
+	holder := driver.Holder{
+		Label: h.text(0), Token: uint64(h.number(1)), Mode: driver.Mode(h.number(2)), N: int(h.number(3)), Held: h.span(4), Left: h.span(5),
+	}
+	switch h.text(6) {
+	case "k":
+		holder.Kept = true
+	case "b", "v":
+		holder.Broken = true
+	}
+	return holder
+}
+
+// micros is a duration for the wire.
+func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+func modeText(m driver.Mode) string {
+	switch m {
+	case driver.Shared:
+		return "s"
+	case driver.Permits:
+		return "p"
+	}
+	return "e"
+}
+
+// A pack is a request in the form in which the engine keeps it: MessagePack values, one after the other. The engine only copies it
+// where it takes a lock that is free.
+type pack []byte
+
+func (p pack) text(s string) pack {
+	if len(s) < 32 {
+		p = append(p, 0xa0|byte(len(s)))
+	} else {
+		s = s[:min(len(s), 1<<16-1)]
+		p = append(p, 0xda, byte(len(s)>>8), byte(len(s)))
+	}
+	return append(p, s...)
+}
+
+func (p pack) number(n int64) pack {
+	if n >= 0 && n < 128 {
+		return append(p, byte(n))
+	}
+	return append(p, 0xd3, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+}
+
+func (p pack) span(d time.Duration) pack { return p.number(d.Microseconds()) }
+
+func (p pack) no() pack { return append(p, 0xc2) }

@@ -1,0 +1,949 @@
+#!lua name=holdfast_1
+
+-- The lock engine of Holdfast, format 1: a function library that runs inside Redis 7.0 or later. The package comment of redislock
+-- says what it promises and why; this page says how. Whoever changes it gives it a new number (engine.go): old and new libraries then
+-- stand side by side, and work on the same keys for as long as the format is the same.
+--
+-- Every function gets
+-- KEYS[1]  the lock's one key, a hash; KEYS[2] the store's key, a hash
+-- ARGV[1]  the store's id (open writes and returns it)
+--
+-- Times are microseconds by the server's clock; durations come as microseconds. An attempt is 48 hexadecimal digits.
+--
+-- Fields of a lock. Uncontended it has x alone, and expires with its holder.
+--   x            the exclusive holder: attempt, record; '' if there is none. It is always there: HSETNX of it takes a free lock
+--   h<attempt>   another holder, a reader or one with permits: record
+--   i            the attempts of those holders, one after the other
+--   m            numbers (see META), once there was somebody to wait, or a second holder
+--   q<seq>       a waiter: attempt, when it came, when it was last heard of, request
+--   w<attempt>   the seq of a waiter
+--   t            tombstones: attempt -> {until, who broke it or false, whether at once}
+--   s            the channel that let a grant lapse last; when that grant was made is in m
+--
+-- A record is token, granted, until, kept until (doubles), a state and the request. States: c claimed; u granted by a push and not
+-- claimed yet; b told to end by a break, c before; v the same, u before; k kept for nobody until its minimum hold is over.
+--
+-- Replies are arrays; the first element tells which:
+--   G token spare left               holds, for that long
+--   W place left guard holders…      waits
+--   H left guard holders…            somebody else has it, and nothing is queued
+--   N                                there is no such hold or waiter; T the same, because it was undone before
+--   B by now gone                    was broken
+--   U left                           nothing is granted for so long: the guard
+--   L limit                          another limit is in use; R another mode or number was asked for; F the queue is full
+--   S                                this is not the store that was opened: open it again
+
+local REIGN_EVERY = 100000     -- how often the id of the reign is read again
+local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable ceiling is raised
+local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
+local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
+local TOKEN_STAY = 10000000    -- how long at most the token of a free name stays, if it is ahead of the clock
+local MAX_WAITERS = 20000      -- of one lock
+local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
+local SHOWN = 8                -- how many of the holders somebody who waits is told of
+
+local META = '<ddddddddddddd'  -- token life head tail waiting limit count taken soonest gen live tombs suspect
+local RECORD = '<dddd'
+local RECORD_STATE = 33        -- behind four doubles
+local NOBODY = '------------------------------------------------' -- 48, as an attempt
+
+-- What this server process remembers: the greatest token that it gave, and for each store its guard. It starts afresh with the process,
+-- with a full resync, and when the library is loaded again; the store's key says whether that matters.
+local last = 0
+local stores = {}
+
+local KEYS, ARGV -- of the call at hand
+
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- The store: its guard, its reigns, its tokens.
+
+local function reign_id()
+  return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+end
+
+-- A server that never replicated and has been up for longer than the guard cannot have forgotten a hold that still counts.
+local function never_replicated(guard)
+  local info = redis.call('INFO', 'replication')
+  local alone = string.find(info, 'role:master', 1, true) and string.find(info, 'connected_slaves:0\r', 1, true)
+    and string.find(info, 'master_replid2:0+\r') and string.find(info, 'master_repl_offset:0\r', 1, true)
+  if not alone then
+    return false
+  end
+  local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return up and tonumber(up) * 1000000 > guard
+end
+
+local function write_store(key, st)
+  redis.call('HSET', key, 'id', st.id, 'format', 1, 'guard', string.format('%.0f', st.guard),
+    'ceiling', string.format('%.0f', st.ceiling), 'reign', st.trusted)
+end
+
+-- look reads the store's key and the reign. It returns nil when the store is not the one that the caller has opened.
+local function look(key, id, now)
+  local st = stores[id]
+  local kept = redis.call('HMGET', key, 'id', 'guard', 'ceiling', 'reign')
+  if kept[1] and kept[1] ~= id then
+    stores[id] = nil
+    return nil
+  end
+  if not st then
+    if not kept[1] then
+      return nil
+    end
+    st = {id = id, guard = tonumber(kept[2]), ceiling = tonumber(kept[3]), trusted = kept[4], reign = '', left = 0, heard = now}
+    last = math.max(last, st.ceiling) -- whatever was given before, it was not more
+    stores[id] = st
+  end
+  local reign = reign_id()
+  if st.reign ~= reign then
+    st.left = st.guard
+    if st.guard == 0 or st.trusted == reign or never_replicated(st.guard) then
+      st.left = 0
+    end
+    st.reign, st.heard = reign, now
+  elseif st.left > 0 then
+    st.left = math.max(0, st.left - math.min(math.max(0, now - st.heard), CREDIT))
+    st.heard = now
+  end
+  if not kept[1] or (st.left == 0 and st.trusted ~= reign) then -- flushed by somebody, or a reign that has become safe
+    if st.left == 0 then
+      st.trusted = reign
+    end
+    write_store(key, st)
+  end
+  st.seen = now
+  return st
+end
+
+-- enter returns the store, or nil. Every function that can grant or renew begins with it.
+local function enter(now)
+  local st = stores[ARGV[1]]
+  if st and st.left == 0 and now >= st.seen and now - st.seen < REIGN_EVERY then
+    return st
+  end
+  return look(KEYS[2], ARGV[1], now)
+end
+
+-- next_token is greater than every token of the name: than the clock, what this process gave, and what the name itself remembers.
+local function next_token(st, name_token, reserve, now)
+  local token = math.max(now, last + 1, name_token + 1)
+  last = token + reserve
+  if last > st.ceiling then
+    st.ceiling = last + CEILING_STEP
+    redis.call('HSET', KEYS[2], 'ceiling', string.format('%.0f', st.ceiling))
+  end
+  return token
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- Requests and records.
+
+-- ask packs what an attempt asked for, as the clients do. It is unpacked only where it is needed.
+local function ask(r)
+  return cmsgpack.pack(r.mode, r.n, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by or false)
+end
+
+local function asked(packed)
+  local r = {}
+  r.mode, r.n, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by = cmsgpack.unpack(packed)
+  return r
+end
+
+local function record(h)
+  return struct.pack(RECORD, h.token, h.granted, h.till, h.keep) .. h.state .. h.ask
+end
+
+-- read_record reads the record that begins at a place of a text.
+local function read_record(text, at)
+  local h = {}
+  h.token, h.granted, h.till, h.keep = struct.unpack(RECORD, text, at)
+  h.state = string.sub(text, at + RECORD_STATE - 1, at + RECORD_STATE - 1)
+  h.ask = string.sub(text, at + RECORD_STATE)
+  return h
+end
+
+local function read_exclusive(x)
+  local h = read_record(x, 49)
+  h.attempt = string.sub(x, 1, 48)
+  return h
+end
+
+local function is_broken(h) return h.state == 'b' or h.state == 'v' end
+
+-- ends is when a holder makes room, unless it is renewed.
+local function ends(h) return math.max(h.till, h.keep) end
+
+local function tell(channel, text) return redis.call('SPUBLISH', channel, text) end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- A lock: loaded, changed, saved.
+
+-- load reads the lock, and what it knows of an attempt: the record of its hold, or its place in the queue.
+local function load(key, attempt)
+  local kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt)
+  local l = {key = key, x = kept[1] or '', fresh = not kept[1], held = kept[3], seq = kept[4]}
+  if kept[2] then
+    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect =
+      struct.unpack(META, kept[2])
+  else
+    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect =
+      0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+  end
+  if l.x ~= '' then
+    l.holder = read_exclusive(l.x)
+    if not kept[2] then
+      l.token = l.holder.token + asked(l.holder.ask).reserve
+    end
+  end
+  return l
+end
+
+-- live_until makes sure that the key lives that long.
+local function live_until(l, t, now)
+  if t > l.life then
+    l.life = t + SLACK
+    local ms = math.ceil((l.life - now) / 1000)
+    if l.fresh then
+      redis.call('PEXPIRE', l.key, ms)
+    else
+      redis.call('PEXPIRE', l.key, ms, 'GT')
+    end
+  end
+end
+
+local function meta(l)
+  return struct.pack(META, l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs,
+    l.suspect)
+end
+
+-- save_free writes back a lock that nobody has or wants: it stays for as long as a tombstone or its token is needed, or not at all.
+local function save_free(l, now)
+  local needed = l.tombs
+  if l.token >= now then
+    needed = math.max(needed, math.min(l.token, now + TOKEN_STAY) + 1000)
+  end
+  if needed > now then
+    l.life = needed
+    redis.call('HSET', l.key, 'x', '', 'm', meta(l))
+    redis.call('PEXPIRE', l.key, math.ceil((needed - now) / 1000))
+  elseif not l.fresh then
+    redis.call('DEL', l.key)
+  end
+end
+
+-- save writes the lock back.
+local function save(l, now)
+  if l.tombs > 0 and l.tombs <= now then
+    l.tombs = 0
+    redis.call('HDEL', l.key, 't')
+  end
+  if l.ids_changed then
+    if l.ids == '' then
+      redis.call('HDEL', l.key, 'i')
+    else
+      redis.call('HSET', l.key, 'i', l.ids)
+    end
+  end
+  if l.x == '' and l.count == 0 and l.waiting == 0 then
+    return save_free(l, now)
+  end
+  if l.fresh then
+    redis.call('HSET', l.key, 'x', l.x) -- the key must be there before its life is set
+  end
+  local needed = math.max(l.tombs, l.longest or 0)
+  if l.holder then
+    needed = math.max(needed, ends(l.holder))
+  end
+  live_until(l, needed, now)
+  redis.call('HSET', l.key, 'x', l.x, 'm', meta(l))
+end
+
+-- lasts notes that the key is needed until t.
+local function lasts(l, t) l.longest = math.max(l.longest or 0, t) end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- Tombstones.
+
+local function read_tombs(l)
+  if l.tombs == 0 then
+    return {}
+  end
+  local kept = redis.call('HGET', l.key, 't')
+  return kept and cmsgpack.unpack(kept) or {}
+end
+
+-- entomb remembers an attempt that must not hold any more, until t.
+local function entomb(l, attempt, t, by, at_once, now)
+  local tombs, n, oldest = read_tombs(l), 0, nil
+  for id, tomb in pairs(tombs) do
+    if tomb[1] <= now then
+      tombs[id] = nil
+    else
+      n = n + 1
+      if not oldest or tomb[1] < tombs[oldest][1] then
+        oldest = id
+      end
+    end
+  end
+  if n >= MAX_TOMBS then
+    tombs[oldest] = nil
+  end
+  tombs[attempt] = {t, by or false, at_once or false}
+  l.tombs = math.max(l.tombs, t)
+  redis.call('HSET', l.key, 't', cmsgpack.pack(tombs))
+end
+
+local function tomb_of(l, attempt, now)
+  if l.tombs == 0 then
+    return nil
+  end
+  local tomb = read_tombs(l)[attempt]
+  if tomb and tomb[1] > now then
+    return tomb
+  end
+  return nil
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- Holders.
+
+local function set_exclusive(l, h)
+  l.holder, l.x = h, h.attempt .. record(h)
+end
+
+-- put writes a holder.
+local function put(l, h, mode)
+  if mode == 'e' then
+    set_exclusive(l, h)
+    return
+  end
+  redis.call('HSET', l.key, 'h' .. h.attempt, record(h))
+  lasts(l, ends(h))
+end
+
+-- ids returns the attempts of the holders that are not exclusive, one after the other.
+local function ids(l)
+  if not l.ids then
+    l.ids = l.count > 0 and redis.call('HGET', l.key, 'i') or ''
+  end
+  return l.ids
+end
+
+-- each_id calls f for each of these holders, as they were when it began.
+local function each_id(l, f)
+  local all = ids(l)
+  for at = 1, #all, 48 do
+    f(string.sub(all, at, at + 47))
+  end
+end
+
+-- swap_id puts another attempt, or none, in the place of one.
+local function swap_id(l, old, new)
+  local all, at = ids(l), 1
+  repeat
+    at = string.find(all, old, at, true)
+  until (at - 1) % 48 == 0
+  l.ids = string.sub(all, 1, at - 1) .. new .. string.sub(all, at + 48)
+  l.ids_changed = true
+end
+
+-- add makes somebody a holder.
+local function add(l, h, r)
+  put(l, h, r.mode)
+  if r.mode == 'e' then
+    return
+  end
+  l.ids, l.ids_changed = ids(l) .. h.attempt, true
+  l.soonest = l.count == 0 and h.till or math.min(l.soonest, h.till)
+  l.count, l.taken, l.live = l.count + 1, l.taken + r.n, l.live + 1
+end
+
+local function read_other(l, id)
+  local h = read_record(redis.call('HGET', l.key, 'h' .. id), 1)
+  h.attempt = id
+  return h
+end
+
+-- keeps returns what stays of a hold that ends while its minimum hold is not over: nobody's. nil: nothing stays.
+local function keeps(h, now)
+  if h.keep <= now then
+    return nil
+  end
+  local id = h.attempt
+  if h.state ~= 'k' then
+    local name = string.format('kept-%.0f-', h.token)
+    id = name .. string.sub(h.attempt, #name + 1) -- the attempt may come again; tokens of readers are not unique, ends of attempts are
+  end
+  return {attempt = id, token = h.token, granted = h.granted, till = h.keep, keep = h.keep, state = 'k', ask = h.ask}
+end
+
+-- finish ends one hold; if it stays, and its minimum hold is not over, the lock is kept for nobody.
+local function finish(l, h, mode, stays, now)
+  local rest = stays and keeps(h, now) or nil
+  if mode == 'e' then
+    l.holder, l.x = nil, ''
+    if rest then
+      rest.attempt = NOBODY
+      set_exclusive(l, rest)
+    end
+    return rest
+  end
+  if h.state == 'c' or h.state == 'u' then
+    l.live = l.live - 1
+    if l.live == 0 then
+      l.gen = 0
+    end
+  end
+  if not rest or rest.attempt ~= h.attempt then
+    redis.call('HDEL', l.key, 'h' .. h.attempt)
+    swap_id(l, h.attempt, rest and rest.attempt or '')
+  end
+  if rest then
+    put(l, rest, mode)
+  else
+    l.count, l.taken = l.count - 1, l.taken - asked(h.ask).n
+  end
+  return rest
+end
+
+-- lapse is what the end of a hold means to its owner, who did not release it.
+local function lapse(l, h, now)
+  local r = asked(h.ask)
+  if is_broken(h) then
+    entomb(l, h.attempt, now + r.ttl, r.by, false, now)
+  elseif h.state == 'u' then
+    l.suspect = h.granted -- whoever did not answer this will not answer the next
+    redis.call('HSET', l.key, 's', r.channel)
+  elseif h.state == 'c' and r.channel ~= '' then
+    tell(r.channel, 'l ' .. r.id)
+  end
+end
+
+-- expire ends what has run out.
+local function expire(l, now)
+  local function over(h, mode)
+    if h.state ~= 'k' then
+      lapse(l, h, now)
+    end
+    return finish(l, h, mode, true, now)
+  end
+  if l.holder and l.holder.till <= now then
+    over(l.holder, 'e')
+  end
+  if l.count == 0 or l.soonest > now then
+    return
+  end
+  local soonest = math.huge
+  each_id(l, function(id)
+    local h = read_other(l, id)
+    if h.till <= now then
+      h = over(h, asked(h.ask).mode)
+    end
+    if h then
+      soonest = math.min(soonest, h.till)
+    end
+  end)
+  l.soonest = soonest
+end
+
+-- find returns the hold of the attempt that the lock was loaded for, and how it is held.
+local function find(l, attempt)
+  if l.holder and l.holder.attempt == attempt then
+    return l.holder, 'e'
+  end
+  local text = l.held and redis.call('HGET', l.key, 'h' .. attempt) -- once more: it may have run out since
+  if text then
+    local h = read_record(text, 1)
+    h.attempt = attempt
+    return h, asked(h.ask).mode
+  end
+  return nil
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- The queue.
+
+local function waiter(attempt, came, heard, packed)
+  return attempt .. struct.pack('<dd', came, heard) .. packed
+end
+
+local function read_waiter(text)
+  local w = {attempt = string.sub(text, 1, 48), ask = string.sub(text, 65)}
+  w.came, w.heard = struct.unpack('<dd', text, 49)
+  return w
+end
+
+local function enqueue(l, attempt, r, packed, now)
+  l.tail, l.waiting = l.tail + 1, l.waiting + 1
+  redis.call('HSET', l.key, 'q' .. l.tail, waiter(attempt, now, now, packed), 'w' .. attempt, l.tail)
+  lasts(l, now + r.life)
+end
+
+-- peek returns the first waiter, and skips the holes that others have left.
+local function peek(l)
+  while l.head <= l.tail do
+    local text = redis.call('HGET', l.key, 'q' .. l.head)
+    if text then
+      return read_waiter(text)
+    end
+    l.head = l.head + 1
+  end
+  l.head, l.tail, l.waiting = 1, 0, 0
+  return nil
+end
+
+local function dequeue(l, w)
+  redis.call('HDEL', l.key, 'q' .. l.head, 'w' .. w.attempt)
+  l.head, l.waiting = l.head + 1, l.waiting - 1
+end
+
+-- withdraw takes a waiter out of the queue, wherever it stands.
+local function withdraw(l, attempt)
+  local seq = l.seq and redis.call('HGET', l.key, 'w' .. attempt) -- once more: it may have been dropped since
+  if not seq then
+    return false
+  end
+  redis.call('HDEL', l.key, 'q' .. seq, 'w' .. attempt)
+  l.seq, l.waiting = false, l.waiting - 1
+  if l.waiting == 0 then
+    l.head, l.tail = 1, 0
+  end
+  return true
+end
+
+-- is_lost says that nobody is there any more to be served: not heard of for too long, or of a client that let a grant lapse since.
+local function is_lost(l, w, r, now)
+  if w.heard + r.life < now then
+    return true
+  end
+  return l.suspect > 0 and w.heard <= l.suspect and redis.call('HGET', l.key, 's') == r.channel
+end
+
+local function fits(l, r)
+  if r.mode == 'p' then
+    return r.n <= l.limit - l.taken
+  elseif r.mode == 's' then
+    return l.x == ''
+  end
+  return l.x == '' and l.count == 0
+end
+
+-- grant makes attempt a holder: for its own TTL if it is there to hear of it, or for the time to claim it.
+local function grant(st, l, attempt, r, packed, claimed, now)
+  local token
+  if r.mode == 's' and l.gen > 0 then
+    token = l.gen
+  else
+    token = next_token(st, l.token, r.reserve, now)
+    l.token = token + r.reserve
+    if r.mode == 's' then
+      l.gen = token
+    end
+  end
+  local h = {attempt = attempt, token = token, granted = now, state = 'c', till = now + r.ttl, keep = 0, ask = packed}
+  if r.keep > 0 then
+    h.keep = now + r.keep
+  end
+  if not claimed then
+    h.state, h.till = 'u', now + math.min(r.ttl, r.claim)
+  end
+  add(l, h, r)
+  return h
+end
+
+-- look_in tells a waiter to look again in a while.
+local function look_in(r, delay)
+  if r.channel ~= '' then
+    tell(r.channel, string.format('n %s %.0f', r.id, delay))
+  end
+end
+
+-- serve gives the lock to the head of the queue for as long as that fits. It is the only way by which somebody who waits is served.
+-- self is the attempt that asks right now: it needs no message. Whoever is granted the lock is told, alone; and the next in line is
+-- told to look when that grant may have lapsed. It returns self's hold.
+local function serve(st, l, self, now)
+  local mine, window
+  while l.waiting > 0 do
+    local w = peek(l)
+    if not w then
+      break
+    end
+    local r = asked(w.ask)
+    if w.attempt ~= self and is_lost(l, w, r, now) then
+      dequeue(l, w)
+    elseif not fits(l, r) then
+      if window then
+        look_in(r, window)
+      end
+      break
+    else
+      dequeue(l, w)
+      local h = grant(st, l, w.attempt, r, w.ask, w.attempt == self, now)
+      if w.attempt == self then
+        mine = h
+      elseif tell(r.channel, string.format('g %s %.0f %.0f', r.id, h.token, r.reserve)) == 0 then
+        finish(l, h, r.mode, false, now) -- nobody listens any more
+      else
+        window = h.till - now
+      end
+    end
+  end
+  return mine
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- Replies.
+
+local MODES = {e = 1, s = 2, p = 3}
+
+local function describe(h, r, now)
+  return {r.label, h.token, MODES[r.mode], r.n, math.max(0, now - h.granted), math.max(0, h.till - now), h.state}
+end
+
+-- holders appends who holds, the first few.
+local function holders(reply, l, now)
+  if l.holder then
+    reply[#reply + 1] = describe(l.holder, asked(l.holder.ask), now)
+  end
+  local few = l.count > 0 and string.sub(ids(l), 1, 48 * SHOWN) or ''
+  for at = 1, #few, 48 do
+    local h = read_other(l, string.sub(few, at, at + 47))
+    reply[#reply + 1] = describe(h, asked(h.ask), now)
+  end
+  return reply
+end
+
+-- left is when it is worth asking again.
+local function left(l, now)
+  local soonest = l.holder and ends(l.holder) or l.soonest
+  return math.max(0, soonest - now)
+end
+
+local function granted(h, now)
+  local r = asked(h.ask)
+  return {'G', h.token, r.reserve, math.min(h.till - now, r.ttl)} -- a clock that was set back does not make a hold longer
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- The functions.
+
+-- again is an attempt that holds already: it goes on with that hold.
+local function again(st, l, h, mode, r, now)
+  local before = asked(h.ask)
+  if mode ~= r.mode or before.n ~= r.n then
+    return {'R'}
+  end
+  if h.state == 'u' and st.left > 0 then
+    return {'U', st.left}
+  end
+  if not is_broken(h) then
+    h.state, h.till = 'c', math.max(h.till, now + r.ttl)
+    r.reserve, r.ttl = before.reserve, math.max(r.ttl, before.ttl)
+    h.ask = ask(r)
+    put(l, h, mode)
+  end
+  return granted(h, now)
+end
+
+-- stand puts an attempt into the queue, or finds it there, and says how things are.
+local function stand(st, l, attempt, r, how, now)
+  local place = 0
+  local text = l.seq and redis.call('HGET', l.key, 'q' .. l.seq)
+  if text then
+    local w = read_waiter(text)
+    local before = asked(w.ask)
+    if before.mode ~= r.mode or before.n ~= r.n then
+      return {'R'}
+    end
+    local packed = r.channel == '' and w.ask or ARGV[9] -- whoever cannot be told now may be told on its old channel
+    redis.call('HSET', l.key, 'q' .. l.seq, waiter(attempt, w.came, now, packed))
+    lasts(l, now + r.life)
+    place = math.max(1, math.min(l.seq - l.head + 1, l.waiting))
+  elseif how == 'wait' and r.channel ~= '' then
+    if l.waiting >= MAX_WAITERS then
+      return {'F'}
+    end
+    enqueue(l, attempt, r, ARGV[9], now)
+    place = l.waiting
+  end
+  if place > 0 then
+    return holders({'W', place, left(l, now), st.left}, l, now)
+  end
+  return holders({'H', left(l, now), st.left}, l, now)
+end
+
+-- take is the common case: nobody has the lock, and it is taken in one write.
+local function take(st, now)
+  local ttl, keep, reserve = tonumber(ARGV[4]), 0, 0
+  local life = ttl
+  if ARGV[5] ~= '0' then
+    keep = now + ARGV[5]
+    life = math.max(ttl, keep - now)
+  end
+  if ARGV[6] ~= '0' then
+    reserve = tonumber(ARGV[6])
+  end
+  local token = math.max(now, last + 1)
+  local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, keep) .. 'c' .. ARGV[9]
+  if redis.call('HSETNX', KEYS[1], 'x', x) == 0 then
+    return nil
+  end
+  next_token(st, 0, reserve, now)
+  redis.call('PEXPIRE', KEYS[1], math.ceil(life / 1000))
+  return {'G', token, reserve, ttl}
+end
+
+-- ask_for is an attempt that finds the lock in use, or finds itself in it.
+local function ask_for(st, l, attempt, r, limit, how, now)
+  if tomb_of(l, attempt, now) then
+    return {'T'}
+  end
+  if r.mode == 'p' then
+    if l.limit ~= limit and (l.count > 0 or l.waiting > 0) then
+      return {'L', l.limit}
+    end
+    l.limit = limit
+  end
+  local h, mode = find(l, attempt)
+  if h then
+    return again(st, l, h, mode, r, now)
+  end
+  if st.left == 0 and l.x == '' then
+    h = serve(st, l, attempt, now)
+    if not h and l.waiting == 0 and fits(l, r) then
+      h = grant(st, l, attempt, r, ARGV[9], true, now)
+    end
+    if h then
+      return granted(h, now)
+    end
+  end
+  if how == 'leave' and withdraw(l, attempt) and st.left == 0 then
+    serve(st, l, '', now) -- it may have been the head that did not fit
+  end
+  return stand(st, l, attempt, r, how, now)
+end
+
+-- acquire: ARGV 2 attempt, 3 mode (e, s, p), 4 ttl, 5 keep, 6 reserve, 7 limit, 8 how: wait, or look (its place, if it has one, is
+-- kept), or leave (its place is given up); 9 the request as ask packs it, which has all that is not needed to take a free lock: n, the
+-- time to claim, the life of a waiter that is not heard of, the channel on which it is told ('': it cannot be, so it is not queued),
+-- the id of this call on that channel, its label.
+local function acquire()
+  local now = clock()
+  local st = enter(now)
+  if not st then
+    return {'S'}
+  end
+  local reply = ARGV[3] == 'e' and st.left == 0 and take(st, now)
+  if reply then
+    return reply
+  end
+  local l = load(KEYS[1], ARGV[2])
+  expire(l, now)
+  reply = ask_for(st, l, ARGV[2], asked(ARGV[9]), tonumber(ARGV[7]), ARGV[8], now)
+  save(l, now)
+  return reply
+end
+
+-- release: ARGV 2 attempt, 3 whether its minimum hold counts (1 or 0), 4 ttl: how long a tombstone stays, 5 whether a request for the
+-- attempt may still be on its way (1 or 0).
+local function release()
+  local attempt = ARGV[2]
+  local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
+  if kept[1] and not kept[2] and ARGV[5] == '0' and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
+    local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
+    if token <= since and (keep == 0 or ARGV[3] == '0') then
+      redis.call('DEL', KEYS[1])
+      return {'G'}
+    end
+  end
+  local now = clock()
+  local st = enter(now)
+  if not st then
+    return {'S'}
+  end
+  local l = load(KEYS[1], attempt)
+  expire(l, now)
+  local h, mode = find(l, attempt)
+  local found = h ~= nil
+  if found then
+    finish(l, h, mode, ARGV[3] == '1', now)
+  else
+    found = withdraw(l, attempt)
+  end
+  if not found or ARGV[5] == '1' then
+    entomb(l, attempt, now + tonumber(ARGV[4]), nil, nil, now)
+  end
+  if st.left == 0 then
+    serve(st, l, '', now)
+  end
+  if l.holder and l.holder.state == 'k' and l.waiting > 0 then -- nobody will hand it over: the head looks when it is free
+    local w = peek(l)
+    if w then
+      look_in(asked(w.ask), ends(l.holder) - now)
+    end
+  end
+  save(l, now)
+  return {found and 'G' or 'N'}
+end
+
+-- gone answers who asks for a hold that is not there: broken, or just gone.
+local function gone(l, attempt, now)
+  local tomb = tomb_of(l, attempt, now)
+  if tomb and tomb[2] then
+    return {'B', tomb[2], tomb[3] and 1 or 0, 1}
+  end
+  return {'N'}
+end
+
+-- renew: ARGV 2 attempt, 3 ttl; 0 only asks.
+local function renew()
+  local now = clock()
+  local st = enter(now)
+  if not st then
+    return {'S'}
+  end
+  local l = load(KEYS[1], ARGV[2])
+  local h, mode = find(l, ARGV[2])
+  if h and is_broken(h) then
+    return {'B', asked(h.ask).by, 0, h.till <= now and 1 or 0}
+  end
+  if not h or h.till <= now then
+    return gone(l, ARGV[2], now)
+  end
+  local ttl = tonumber(ARGV[3])
+  if ttl > 0 then
+    if h.state == 'u' and st.left > 0 then
+      return {'U', st.left}
+    end
+    local r = asked(h.ask)
+    if ttl > r.ttl then
+      r.ttl = ttl
+      h.ask = ask(r)
+    end
+    h.state, h.till = 'c', math.max(h.till, now + ttl)
+    put(l, h, mode)
+    if mode == 'e' then
+      redis.call('HSET', l.key, 'x', l.x)
+    end
+    redis.call('PEXPIRE', l.key, math.ceil((ends(h) - now) / 1000), 'GT')
+  end
+  return granted(h, now)
+end
+
+-- break_one ends one hold, gently or at once.
+local function break_one(l, h, mode, at_once, by, now)
+  local r = asked(h.ask)
+  if not at_once then
+    if h.state == 'c' or h.state == 'u' then
+      r.by = by
+      h.state, h.ask = h.state == 'c' and 'b' or 'v', ask(r)
+      put(l, h, mode)
+      lasts(l, h.till + r.ttl) -- its owner may ask, once it has ended, why
+      if mode ~= 'e' then
+        l.live = l.live - 1
+      end
+    end
+  else
+    if h.state ~= 'k' then
+      entomb(l, h.attempt, now + r.ttl, by, true, now)
+    end
+    finish(l, h, mode, false, now)
+  end
+  if h.state ~= 'k' and r.channel ~= '' then
+    tell(r.channel, 'b ' .. r.id .. ' ' .. (at_once and 1 or 0) .. ' ' .. by)
+  end
+end
+
+-- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it.
+local function break_hold()
+  local now = clock()
+  local st = enter(now)
+  if not st then
+    return {'S'}
+  end
+  local token, at_once, found = tonumber(ARGV[2]), ARGV[3] == '1', false
+  local l = load(KEYS[1], '')
+  expire(l, now)
+  if l.holder and l.holder.token == token then
+    found = true
+    break_one(l, l.holder, 'e', at_once, ARGV[4], now)
+  end
+  each_id(l, function(id)
+    local h = read_other(l, id)
+    if h.token == token then
+      found = true
+      break_one(l, h, asked(h.ask).mode, at_once, ARGV[4], now)
+    end
+  end)
+  if found and l.gen == token then
+    l.gen = 0 -- no further readers join a generation that was broken
+  end
+  if st.left == 0 then
+    serve(st, l, '', now)
+  end
+  save(l, now)
+  return {found and 'G' or 'N'}
+end
+
+-- inspect changes nothing. It replies limit, guard, holders, waiters.
+local function inspect()
+  local now = clock()
+  local st = stores[ARGV[1]]
+  local l = load(KEYS[1], '')
+  local held, waiting = {}, {}
+  local function show(h)
+    if h.till <= now then -- it has run out, and nobody has looked since
+      h = keeps(h, now)
+    end
+    if h then
+      held[#held + 1] = describe(h, asked(h.ask), now)
+    end
+  end
+  if l.holder then
+    show(l.holder)
+  end
+  each_id(l, function(id) show(read_other(l, id)) end)
+  if l.waiting > 0 then
+    for seq = l.head, l.tail do
+      local text = redis.call('HGET', l.key, 'q' .. seq)
+      if text then
+        local w = read_waiter(text)
+        local r = asked(w.ask)
+        waiting[#waiting + 1] = not is_lost(l, w, r, now) and {r.label, MODES[r.mode], r.n, math.max(0, now - w.came)} or nil
+      end
+    end
+  end
+  return {l.limit, st and st.left or 0, held, waiting}
+end
+
+-- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 the guard that is asked for, or '' for whatever it has.
+-- It replies id, format, guard.
+local function open()
+  local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard')
+  if kept[1] then
+    return {kept[1], tonumber(kept[2]), tonumber(kept[3])}
+  end
+  local guard = tonumber(ARGV[2])
+  redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '')
+  return {ARGV[1], 1, guard}
+end
+
+local function register(name, f, flags)
+  redis.register_function{function_name = 'holdfast_1_' .. name, flags = flags, callback = function(keys, args)
+    KEYS, ARGV = keys, args
+    return f()
+  end}
+end
+
+-- Without allow-oom a server that is out of memory would refuse to let go of what is held.
+register('open', open, {})
+register('acquire', acquire, {})
+register('release', release, {'allow-oom'})
+register('renew', renew, {'allow-oom'})
+register('break', break_hold, {'allow-oom'})
+register('inspect', inspect, {'no-writes'})

@@ -1,0 +1,100 @@
+package redislock
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// hear takes in a message of the engine's: a letter, the id of a request, and what belongs to it.
+//
+//	g id token spare   it has the lock
+//	n id micros        look again in so long
+//	b id now by        its hold was broken
+//	l id               its hold has run out, and somebody has noticed
+func (s *Store) hear(text string) {
+	letter, rest, _ := strings.Cut(text, " ")
+	number, rest, _ := strings.Cut(rest, " ")
+	id, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return // not one of ours: whoever may publish here can say anything, and nothing is believed that the server does not confirm
+	}
+	s.mu.Lock()
+	p := s.parties[id]
+	var lost error
+	if p != nil {
+		lost = s.take(p, letter, rest)
+	}
+	s.mu.Unlock()
+	if lost != nil {
+		p.tell(lost)
+	}
+}
+
+// take notes what a message says to p. It returns why its hold has ended or must end, if the message says that. The mutex is held.
+func (s *Store) take(p *party, letter, rest string) (lost error) {
+	switch letter {
+	case "g":
+		token, spare, _ := strings.Cut(rest, " ")
+		var push push
+		push.token, _ = strconv.ParseUint(token, 10, 64)
+		push.spare, _ = strconv.ParseUint(spare, 10, 64)
+		p.pushed = &push
+		p.rouse()
+		for _, other := range p.turn.parties { // asked for more than once: the others find it by asking
+			if other != p {
+				other.look = true
+				other.rouse()
+			}
+		}
+	case "n":
+		micros, _ := strconv.ParseInt(rest, 10, 64)
+		p.lookIn = time.Duration(micros)*time.Microsecond + slack
+		p.rouse()
+	case "b":
+		now, by, _ := strings.Cut(rest, " ")
+		return &driver.Broken{By: by, Now: now == "1"}
+	case "l":
+		return driver.ErrGone
+	}
+	return nil
+}
+
+// reconnected makes everybody who waits ask again: messages may have been lost. Many do it one after the other.
+func (s *Store) reconnected() {
+	s.hears.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := min(time.Duration(len(s.parties))*100*time.Microsecond, 2*time.Second)
+	for _, p := range s.parties {
+		p.lookIn = time.Duration(rand.Int64N(int64(over + 1)))
+		p.rouse()
+	}
+}
+
+// disconnected: nothing more is heard for now. Who waits goes on waiting: its place is kept for a while, and it asks again as soon as
+// it can be told.
+func (s *Store) disconnected(error) { s.hears.Store(false) }
+
+// claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
+func (s *Store) claimLater(r *driver.Request, p *party, until driver.Instant) {
+	ctx, cancel := context.WithTimeout(s.life, until.Sub(s.clock.Now()))
+	defer cancel()
+	backoff := driver.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+	for {
+		_, err := s.renew(ctx, whoOf(r), r.TTL)
+		switch {
+		case err == nil:
+			return
+		case driver.Answered(err):
+			p.tell(err)
+			return
+		case driver.Sleep(ctx, backoff.Next()) != nil:
+			return
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A lease is one grant's; equal for equal attempts.
+type lease struct {
+	s *Store
+	who
+}
+
+// Renew asks for ttl from now on; see driver.Lease.
+func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, error) {
+	if err := l.s.usable(ctx); err != nil {
+		return 0, err
+	}
+	return l.s.renew(ctx, l.who, ttl)
+}
+
+// Format hides the attempt's id, whatever the verb.
+func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.s.String()) }
+
+// renew renews a hold, or with ttl 0 asks how long it has.
+func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Duration, error) {
+	if ttl > 0 {
+		ttl = s.ttl(ttl)
+	}
+	mode := driver.Exclusive
+	if w.permits {
+		mode = driver.Permits
+	}
+	answer, err := s.call(ctx, fnRenew, s.keys.lock(w.name, mode), "", w.attempt.Reveal(), micros(ttl))
+	if err != nil {
+		return 0, unrenewed(err)
+	}
+	switch answer.says {
+	case saysGranted:
+		if ttl > 0 {
+			s.claimed(w)
+		}
+		return answer.span(2), nil
+	case saysGone:
+		return 0, driver.ErrGone
+	case saysGuarded:
+		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
+	case saysBroken:
+		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}
+		if answer.number(2) == 1 && !broken.Now {
+			return 0, errors.Join(broken, driver.ErrGone)
+		}
+		return 0, broken
+	}
+	return 0, s.strange(fnRenew)
+}
+
+// unrenewed keeps a refusal from being taken for the end of the hold: it says only that this renewal failed (L3).
+func unrenewed(err error) error {
+	if errors.Is(err, driver.ErrGone) {
+		return fmt.Errorf("not renewed: %v", err)
+	}
+	return err
+}
+
+// claimed: the grant was confirmed.
+func (s *Store) claimed(w who) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.turns[w]; t != nil && t.holder != nil {
+		t.holder.settle()
+	}
+}

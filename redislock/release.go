@@ -1,0 +1,53 @@
+package redislock
+
+import (
+	"context"
+
+	"holdfast.dev/driver"
+)
+
+// Release makes sure that r's attempt neither waits nor holds; see driver.Store.
+func (s *Store) Release(ctx context.Context, r *driver.Request) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	doubt := s.undo(whoOf(r))
+	answer, err := s.call(ctx, fnRelease, s.keys.lock(r.Name, r.Mode), "", r.Attempt.Reveal(), flag(r.Keep > 0), micros(s.ttl(r.TTL)), flag(doubt))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if t := s.turns[whoOf(r)]; t != nil && t.released {
+		s.remove(whoOf(r), t)
+	}
+	s.mu.Unlock()
+	switch answer.says {
+	case saysGranted:
+		return nil
+	case saysGone:
+		return driver.ErrGone
+	}
+	return s.strange(fnRelease)
+}
+
+// undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its
+// way: it must then find a tombstone (R2).
+func (s *Store) undo(w who) (doubt bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turns[w]
+	if t == nil {
+		return false
+	}
+	t.released = true
+	for _, p := range t.parties {
+		p.rouse()
+	}
+	if t.holder != nil {
+		t.holder.settle()
+	}
+	return t.doubt > 0
+}

@@ -1,0 +1,224 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+// Bounds of a request, and what applies if nobody says.
+const (
+	MinTTL       = 10 * time.Millisecond
+	MaxTTL       = 24 * time.Hour // or the guard, if that is less
+	MaxReserve   = 1 << 16        // a greater Request.Reserve gets this many
+	DefaultGuard = 30 * time.Second
+	DefaultClaim = 2 * time.Second
+)
+
+// A Store is a client of one Redis. It is a driver.Store, a driver.Inspector and a driver.Breaker.
+type Store struct {
+	client rueidis.Client
+	owned  bool   // Close closes the client, too
+	text   string // String
+	config config
+	keys   keyspace
+	clock  driver.Clock
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+
+	opening chan struct{} // has an element while somebody opens the store; a mutex that knows contexts
+	state   atomic.Pointer[opened]
+	inbox   *redisconn.Inbox // nil until the store was opened once
+	channel string
+	hears   atomic.Bool // the inbox is up
+
+	last    atomic.Uint64 // the id of the last request
+	mu      sync.Mutex
+	turns   map[who]*turn
+	parties map[uint64]*party // by the id of their last request
+}
+
+// opened is what the clients of a store agree on.
+type opened struct {
+	id    string
+	guard time.Duration
+}
+
+var (
+	_ driver.Store     = (*Store)(nil)
+	_ driver.Inspector = (*Store)(nil)
+	_ driver.Breaker   = (*Store)(nil)
+)
+
+// New returns a store that uses a client of the program's own. Nothing is asked of the server before the first use. Close leaves the
+// client open. The client must reach one primary, and must not send anything to replicas.
+func New(client rueidis.Client, opts ...Option) *Store {
+	return newStore(client, false, "redis (a client of the program's own)", newConfig(opts))
+}
+
+func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
+	s := &Store{
+		client: client, owned: owned, text: text, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
+		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
+	}
+	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// opened returns the id of the store, after it was opened.
+func (s *Store) opened(ctx context.Context) (string, error) {
+	if st := s.state.Load(); st != nil {
+		return st.id, nil
+	}
+	st, err := s.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	return st.id, nil
+}
+
+// open loads the engine, agrees with the other clients on the guard, and subscribes. One at a time does it.
+func (s *Store) open(ctx context.Context) (*opened, error) {
+	select {
+	case s.opening <- struct{}{}:
+		defer func() { <-s.opening }()
+	case <-s.life.Done():
+		return nil, s.closed()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	switch st := s.state.Load(); {
+	case s.life.Err() != nil:
+		return nil, s.closed()
+	case st != nil:
+		return st, nil
+	case s.config.wrong != nil:
+		return nil, s.config.wrong
+	}
+	if err := engine.Load(ctx, s.client); err != nil {
+		return nil, s.failure(err)
+	}
+	st, err := s.agree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.inbox == nil {
+		s.inbox = redisconn.OpenInbox(s.client, s.channel, redisconn.Events{Message: s.hear, Up: s.reconnected, Down: s.disconnected})
+	}
+	if err := s.inbox.Await(ctx); err != nil {
+		return nil, s.failure(err)
+	}
+	s.state.Store(st)
+	return st, nil
+}
+
+// agree reads what the store is, or sets it up.
+func (s *Store) agree(ctx context.Context) (*opened, error) {
+	guard := DefaultGuard
+	if s.config.guard != nil {
+		guard = *s.config.guard
+	}
+	message, err := engine.Call(ctx, s.client, fnOpen, []string{s.keys.store()}, []string{strings.ToLower(rand.Text()), micros(guard)})
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	all, err := message.ToArray()
+	r := reply{rest: all}
+	if err != nil || len(all) != 3 || r.text(0) == "" {
+		return nil, s.strange(fnOpen)
+	}
+	if r.number(1) != format {
+		return nil, &driver.Refused{Err: fmt.Errorf("%w: key %q says format %d, this program knows format %d: use a program of the same age, or another prefix",
+			ErrFormat, s.keys.store(), r.number(1), format)}
+	}
+	if found := r.span(2); s.config.guard != nil && found != guard {
+		return nil, &driver.Refused{Err: &GuardError{Asked: guard, Found: found, Key: s.keys.store()}}
+	}
+	return &opened{id: r.text(0), guard: r.span(2)}, nil
+}
+
+// forget makes the next call open the store again: its key is not the one that was opened.
+func (s *Store) forget(id string) {
+	if st := s.state.Load(); st != nil && st.id == id {
+		s.state.CompareAndSwap(st, nil)
+	}
+}
+
+// Clock is driver.Boot: the store is in another process.
+func (s *Store) Clock() driver.Clock { return s.clock }
+
+// String is the URL without its secrets.
+func (s *Store) String() string { return s.text }
+
+// Format prints String, whatever the verb: there are secrets inside.
+func (s *Store) Format(f fmt.State, _ rune) { io.WriteString(f, s.String()) }
+
+// Identity is a random text that was written when the store was used for the first time.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	if err := s.usable(ctx); err != nil {
+		return "", err
+	}
+	id, err := s.opened(ctx)
+	if err != nil {
+		return "", err
+	}
+	return "redis:" + id, nil
+}
+
+// DefaultTTL is what the URL's ttl says, or 0.
+func (s *Store) DefaultTTL() time.Duration { return s.config.ttl }
+
+// Close ends the subscription, and the connections if the store has made them itself. Calls under way end with driver.ErrClosed.
+// Holds stay until they are released or run out.
+func (s *Store) Close() error {
+	s.end()
+	s.opening <- struct{}{}
+	defer func() { <-s.opening }()
+	if s.owned {
+		s.owned = false
+		s.client.Close()
+	}
+	if s.inbox != nil {
+		go s.inbox.Close() // on a client that is not ours it can wait for a server that hangs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parties {
+		p.settle()
+	}
+	clear(s.parties)
+	clear(s.turns)
+	return nil
+}
+
+func (s *Store) closed() error {
+	return fmt.Errorf("this client of %s is %w: open another one", s, driver.ErrClosed)
+}
+
+// usable reports what ends a call before it begins.
+func (s *Store) usable(ctx context.Context) error {
+	if s.life.Err() != nil {
+		return s.closed()
+	}
+	return ctx.Err()
+}
+
+// failure turns an error of the connection into one of this store's.
+func (s *Store) failure(err error) error {
+	if s.life.Err() != nil {
+		return s.closed()
+	}
+	return redisconn.Error(err)
+}

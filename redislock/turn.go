@@ -1,0 +1,153 @@
+package redislock
+
+import (
+	"sync"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// who names an attempt to get a certain lock.
+type who struct {
+	name    string
+	permits bool
+	attempt driver.Attempt
+}
+
+func whoOf(r *driver.Request) who { return who{r.Name, r.Mode == driver.Permits, r.Attempt} }
+
+// A turn is what this client knows of one attempt, from its first Acquire to its Release. Guarded by the store's mutex.
+type turn struct {
+	parties  []*party // calls of Acquire under way
+	holder   *party   // the one that was granted last
+	doubt    int      // requests whose answer has not come, or never will: they may still reach the server
+	released bool     // Release was called: nothing more is sent for it
+}
+
+// A party is one call of Acquire, and the hold that comes of it. The server knows it by the id of its last request: messages for earlier
+// ones are old. Guarded by the store's mutex, but for what the caller of Acquire has alone.
+type party struct {
+	turn *turn
+	id   uint64
+	lost func(error)
+	told sync.Once
+
+	wake   chan struct{} // has an element when one of these is new:
+	pushed *push         // the server has granted it the lock
+	look   bool          // ask at once
+	lookIn time.Duration // > 0: ask then
+
+	claim *time.Timer // not nil: a pushed grant that is not claimed yet
+}
+
+// A push is a grant that came as a message.
+type push struct{ token, spare uint64 }
+
+// rouse wakes the caller of Acquire. The mutex is held.
+func (p *party) rouse() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // is about to look anyway
+	}
+}
+
+// tell passes on that the hold has ended, or must end, once.
+func (p *party) tell(err error) {
+	if p.lost != nil {
+		p.told.Do(func() { p.lost(err) })
+	}
+}
+
+// settle ends what the client still does about a pushed grant. The mutex is held.
+func (p *party) settle() {
+	if p.claim != nil {
+		p.claim.Stop()
+		p.claim = nil
+	}
+}
+
+// join begins a call of Acquire.
+func (s *Store) join(r *driver.Request) *party {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turns[whoOf(r)]
+	if t == nil || t.released {
+		t = new(turn)
+		s.turns[whoOf(r)] = t
+	}
+	p := &party{turn: t, lost: r.Lost, wake: make(chan struct{}, 1)}
+	t.parties = append(t.parties, p)
+	return p
+}
+
+// leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released.
+func (s *Store) leave(r *driver.Request, p *party, granted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := p.turn
+	for i, other := range t.parties {
+		if other == p {
+			t.parties = append(t.parties[:i], t.parties[i+1:]...)
+			break
+		}
+	}
+	switch {
+	case granted && !t.released:
+		s.drop(t.holder)
+		t.holder = p
+	default:
+		s.drop(p)
+	}
+	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 {
+		s.remove(whoOf(r), t)
+	}
+}
+
+// drop forgets a party. The mutex is held.
+func (s *Store) drop(p *party) {
+	if p != nil {
+		p.settle()
+		delete(s.parties, p.id)
+	}
+}
+
+// remove forgets a turn. The mutex is held.
+func (s *Store) remove(w who, t *turn) {
+	s.drop(t.holder)
+	t.holder = nil
+	if s.turns[w] == t {
+		delete(s.turns, w)
+	}
+}
+
+// renumber gives p a new id for its next request: messages for the old one no longer count. It reports false if the attempt was
+// released meanwhile: then nothing is sent.
+func (s *Store) renumber(p *party) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.turn.released {
+		return false
+	}
+	delete(s.parties, p.id)
+	p.id = s.last.Add(1)
+	p.pushed, p.look, p.lookIn = nil, false, 0
+	s.parties[p.id] = p
+	p.turn.doubt++
+	return true
+}
+
+// answered: the request of p's is no longer on its way. It reports whether the attempt was released meanwhile, and whether p is the
+// only one that asks for it.
+func (s *Store) answered(p *party) (released bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.turn.doubt--
+	return p.turn.released
+}
+
+// alone reports whether no other call of Acquire for the same attempt is under way.
+func (s *Store) alone(p *party) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(p.turn.parties) == 1
+}
