@@ -104,28 +104,47 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 	if grant == nil {
 		return nil, errors.New("the driver answered neither with a grant nor with an error, against its contract")
 	}
+	if grant.Lease != nil && a.config.grace > grant.TTL/2 && grant.TTL < a.req.TTL && g.Session == 0 {
+		if grant, err = a.confirm(ctx, grant); err != nil {
+			return nil, err
+		}
+	}
 	return a.adopt(grant)
+}
+
+// confirm renews a grant that is short, because it was pushed and lives only until it is claimed: its Grace needs more than that.
+func (a *attempt) confirm(ctx context.Context, grant *driver.Grant) (*driver.Grant, error) {
+	asked := a.c.clock.Now()
+	holds, err := grant.Lease.Renew(ctx, a.req.TTL)
+	switch {
+	case lossOf(err) != "":
+		return nil, errAnew
+	case err != nil:
+		return nil, fmt.Errorf("granted, but not confirmed: %w", err)
+	}
+	confirmed := *grant
+	confirmed.Asked, confirmed.TTL = asked, holds
+	return &confirmed, nil
 }
 
 // adopt makes a hold of what the store granted.
 func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c := a.c
 	now := c.clock.Now()
-	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never, graceBound: a.req.TTL / 2}
+	t := &tenure{c: c, req: &a.req, token: grant.Token, granted: now, maxEnd: driver.Never}
 	t.alarm.What, t.holds = t, t.first[:0]
 	if a.config.maxHold > 0 {
 		t.maxEnd = now.Add(a.config.maxHold)
 	}
-	t.localEnd = t.maxEnd
+	t.localEnd, t.grace = t.maxEnd, min(a.config.grace, a.req.TTL/2)
 	if a.config.fixed {
 		t.localEnd = min(t.localEnd, validUntil(grant.Asked, a.req.TTL))
 	}
 	end := t.localEnd
 	if grant.Lease != nil {
 		end = min(end, validUntil(grant.Asked, grant.TTL))
-		t.graceBound = grant.TTL / 2
+		t.grace = min(a.config.grace, grant.TTL/2)
 	}
-	t.grace = min(a.config.grace, t.graceBound)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +158,7 @@ func (a *attempt) adopt(grant *driver.Grant) (*Hold, error) {
 	c.tenures[t] = struct{}{}
 	if grant.Lease != nil {
 		t.keep = c.keepFor(grant, a.req.TTL)
-		t.keep.join(t, grant)
+		t.keep.join(t, grant, now)
 	}
 	t.watch()
 	return t.enter(nil), nil

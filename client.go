@@ -80,6 +80,9 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 		c.config.lock.wrong = errNoStore
 	}
 	c.gone = fmt.Errorf("holdfast: store %s: %w; open a new one", c.store, ErrClosed)
+	if d, ok := c.store.(driver.Defaulter); ok && !c.config.lock.ttlGiven && d.DefaultTTL() > 0 {
+		c.config.lock.ttl = d.DefaultTTL()
+	}
 	c.clock = c.store.Clock()
 	c.schedule = newSchedule(c.clock)
 	return c

@@ -36,6 +36,7 @@ type clientConfig struct {
 type lockConfig struct {
 	ttl, grace, maxHold, minHold time.Duration
 	fixed                        bool
+	ttlGiven                     bool // by the program: a store's own default does not count then
 	text                         string
 	wrong                        error // an option that is wrong whatever the others are
 }
@@ -50,9 +51,11 @@ type openOption func(*clientConfig)
 func (o openOption) open(c *clientConfig) { o(c) }
 
 // TTL is how long the store keeps a hold that nobody renews: how long others wait after a crash, and how long a holder that
-// is cut off may go on. 100 ms to 24 h, within the store's own bounds, and well above the time that the store takes to answer; 10 s
-// if it is not given. Where nothing runs out (a directory: Guarantees.MaxTTL and Session are 0) it bounds nothing.
-func TTL(d time.Duration) Option { return lockOption(func(c *lockConfig) { c.ttl = d }) }
+// is cut off may go on. 100 ms to 24 h, within the store's own bounds, and well above the time that the store takes to answer. If it
+// is not given it is what the store's URL says (ttl=, where the driver knows that), or 10 s. Where nothing runs out (a directory: Guarantees.MaxTTL and Session are 0) it bounds nothing.
+func TTL(d time.Duration) Option {
+	return lockOption(func(c *lockConfig) { c.ttl, c.ttlGiven = d, true })
+}
 
 // Grace ends a hold's contexts that much before the hold could be anybody else's, wherever the end is foreseen, so that work can
 // be wound up in time. At most half the TTL; none if it is not given.

@@ -96,7 +96,7 @@ func (h *Hold) nested(config *lockConfig, slot chan struct{}) (child *Hold, coun
 		return nil, 0
 	}
 	t := h.t
-	if grace := min(config.grace, t.graceBound); grace > t.grace {
+	if grace := min(config.grace, t.graceBound()); grace > t.grace {
 		t.grace = grace
 		t.watch()
 	}

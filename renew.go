@@ -53,10 +53,14 @@ func (c *Client) keepFor(grant *driver.Grant, ask time.Duration) *keep {
 }
 
 // join adds t, and sees to the next renewal. c.mu is held.
-func (k *keep) join(t *tenure, grant *driver.Grant) {
+//
+// A grant that came by a push counts from a moment long past, and its renewal would be due at once. But most holds are short: as long
+// as enough of it is left, it gets a little time to end without one.
+func (k *keep) join(t *tenure, grant *driver.Grant, now driver.Instant) {
 	k.tenures = append(k.tenures, t)
 	if !k.busy {
-		k.next(grant.Asked)
+		soon := min(now.Add(k.span/10), k.end.Add(-k.span/3))
+		k.next(max(grant.Asked, soon.Add(-k.span/3)))
 	}
 }
 

@@ -28,8 +28,6 @@ type tenure struct {
 	maxEnd  driver.Instant // where MaxHold ends it
 	grace   time.Duration
 
-	graceBound time.Duration // no Grace is longer: half of what the store grants at a time
-
 	localEnd driver.Instant // valid until then at most, whatever the store says: the earlier of MaxHold's and Fixed's end
 	lost     *LostError     // not nil: contexts have ended
 	over     bool
@@ -46,6 +44,14 @@ func (t *tenure) end() driver.Instant {
 		return t.localEnd
 	}
 	return min(t.localEnd, t.keep.end)
+}
+
+// graceBound is the longest Grace that the tenure can have: half of what the store grants at a time. c.mu is held.
+func (t *tenure) graceBound() time.Duration {
+	if t.keep == nil {
+		return t.req.TTL / 2
+	}
+	return t.keep.span / 2
 }
 
 // left is how long the tenure is still valid. c.mu is held.

@@ -103,6 +103,12 @@ type Keeper interface {
 	Files() ([]*os.File, error)
 }
 
+// A Defaulter is a store that was opened with defaults for what its clients do not say.
+type Defaulter interface {
+	// DefaultTTL is the TTL of requests for which the program names none; 0: the core's own.
+	DefaultTTL() time.Duration
+}
+
 // A Counter shows re-entry on the wire, for stores whose format has a count (Redisson). The store's hold still begins with
 // Acquire and ends with Release.
 type Counter interface {
