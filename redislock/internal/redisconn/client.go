@@ -33,7 +33,9 @@ type connecting struct {
 
 // Adopt returns a client that a program brought along as one that returns when a context ends. It costs a goroutine for each request
 // with a context that can end. Closing it closes c.
-func Adopt(c rueidis.Client) rueidis.Client {
+func Adopt(c rueidis.Client) rueidis.Client { return adopt(c) }
+
+func adopt(c rueidis.Client) *client {
 	if own, ok := c.(*client); ok {
 		return own
 	}
@@ -85,6 +87,9 @@ func (c *client) Close() {
 	c.Client.Close()
 }
 
+// closed reports whether Close was called; of an adopted client nobody knows.
+func (c *client) closed() bool { return c.wires != nil && c.wires.closed() }
+
 // apart runs f on a goroutine of its own if ctx can end, and no longer than that. f must see the end of ctx before it sends anything.
 func apart[T any](ctx context.Context, fail func(error) T, f func() T) T {
 	if ctx.Done() == nil {
@@ -103,7 +108,7 @@ func apart[T any](ctx context.Context, fail func(error) T, f func() T) T {
 // failed counts a request that was left behind unanswered, and names the reason.
 func (c *client) failed(ctx context.Context, err error) error {
 	switch {
-	case c.wires.closed():
+	case c.closed():
 		return rueidis.ErrClosing
 	case ctx.Err() != nil:
 		c.abandoned.Add(1)
@@ -152,9 +157,9 @@ func (c *client) connect(ctx context.Context) error {
 // ping connects, if that is needed. rueidis bounds it by its own time-outs.
 func (c *client) ping(try *connecting) {
 	broken := c.wires.broken.Load()
-	try.err = inTime(c.Client.Do(context.Background(), c.Client.B().Ping().Build()).NonRedisError())
+	try.err = c.wires.inTime(c.Client.Do(context.Background(), c.Client.B().Ping().Build()).NonRedisError())
 	switch {
-	case c.wires.closed():
+	case c.closed():
 		try.err = rueidis.ErrClosing
 	case try.err == nil:
 		c.working.Store(broken + 1)

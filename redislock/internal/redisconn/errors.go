@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"strings"
+	"syscall"
 
 	"github.com/redis/rueidis"
 
@@ -92,6 +94,7 @@ func network(err error) error {
 		authority x509.UnknownAuthorityError
 		name      x509.HostnameError
 		invalid   x509.CertificateInvalidError
+		lookup    *net.DNSError
 	)
 	switch text := err.Error(); {
 	case errors.As(err, &record), strings.Contains(text, "first record does not look like a TLS handshake"):
@@ -104,6 +107,10 @@ func network(err error) error {
 		return &hint{"the server's certificate is not valid now; renew it, and look at the clocks of both machines", []error{err}}
 	case errors.As(err, &alert):
 		return &hint{"the server did not accept this client's TLS; it may ask for a certificate: cert=FILE and key=FILE", []error{err}}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &hint{"nobody listens at this address; start the server, or correct host and port", []error{err}}
+	case errors.As(err, &lookup) && lookup.IsNotFound:
+		return &hint{"there is no host of that name; correct it", []error{err}}
 	case strings.Contains(text, "received unknown message type"), strings.Contains(text, "received unexpected number byte"),
 		strings.Contains(text, "received unexpected simple string"):
 		return &hint{"no Redis answers at this address; look at host and port", []error{ErrProtocol, err}}

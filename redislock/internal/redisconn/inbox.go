@@ -21,7 +21,7 @@ type Events struct {
 
 // An Inbox is one sharded channel of ours, subscribed for as long as the Inbox lives, on a connection of its own.
 type Inbox struct {
-	c       rueidis.Client
+	c       *client
 	channel string
 	on      Events
 	pace    pace
@@ -54,13 +54,14 @@ var (
 	errSilent       = errors.New("the subscription has gone silent")
 )
 
-// OpenInbox begins to subscribe to the channel, and returns at once. Close it before c.
+// OpenInbox begins to subscribe to the channel, and returns at once. When c is closed the inbox goes down for good; Close it all the
+// same. In that order Close waits for nothing; in the other it can wait for a server that hangs, for two seconds at most.
 func OpenInbox(c rueidis.Client, channel string, on Events) *Inbox {
 	return openInbox(c, channel, on, usualPace)
 }
 
 func openInbox(c rueidis.Client, channel string, on Events, p pace) *Inbox {
-	i := &Inbox{c: Adopt(c), channel: channel, on: on, pace: p, done: make(chan struct{}), changed: make(chan struct{})}
+	i := &Inbox{c: adopt(c), channel: channel, on: on, pace: p, done: make(chan struct{}), changed: make(chan struct{})}
 	i.ctx, i.cancel = context.WithCancel(context.Background())
 	go i.run()
 	return i
@@ -122,6 +123,9 @@ func (i *Inbox) run() {
 		if wasUp := i.subscribe(); wasUp {
 			pause.Reset()
 		}
+		if i.c.closed() {
+			return
+		}
 		if driver.Sleep(i.ctx, pause.Next()) != nil {
 			return
 		}
@@ -142,6 +146,9 @@ func (i *Inbox) subscribe() (wasUp bool) {
 	cancel()
 	if err == nil {
 		err = s.watch(broken)
+	}
+	if i.c.closed() {
+		err = driver.ErrClosed
 	}
 	return i.finish(s, Error(err))
 }

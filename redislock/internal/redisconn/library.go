@@ -50,8 +50,16 @@ func build(c rueidis.Client, function string, keys, args []string) rueidis.Compl
 }
 
 func notFound(err error) bool {
+	return strings.HasPrefix(serverText(err), "Function not found")
+}
+
+// serverText is what the server replied; "" if err is something else. Some versions of rueidis leave the code ERR in it.
+func serverText(err error) string {
 	e, ok := rueidis.IsRedisErr(err)
-	return ok && strings.HasPrefix(e.Error(), "ERR Function not found")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(e.Error(), "ERR "))
 }
 
 // loadOnce loads the library where keys live, or waits while somebody else does that: after a FUNCTION FLUSH everybody comes at once.
@@ -89,8 +97,8 @@ func (l *Library) load(ctx context.Context, c rueidis.Client, keys []string) (th
 		cmd = cmd.SetSlot(keys[0]) // to the node of a cluster that has the key
 	}
 	err = c.Do(ctx, cmd).Error()
-	if e, ok := rueidis.IsRedisErr(err); ok && strings.HasSuffix(strings.TrimSpace(e.Error()), "already exists") {
-		if strings.HasPrefix(e.Error(), "ERR Library") {
+	if text := serverText(err); strings.HasSuffix(text, "already exists") {
+		if strings.HasPrefix(text, "Library") {
 			return true, nil
 		}
 		return false, l.replaced() // a function of ours in a library of somebody else's

@@ -35,7 +35,7 @@ var byCode = map[string]meaning{
 	"MASTERDOWN": {ErrTemporary, "the server is a replica that has lost its primary; it can be asked again soon, or use the primary's address"},
 }
 
-// byText are replies whose first word is ERR. The parts that they are recognised by are the server's own words, never arguments.
+// byText are replies whose code is ERR, which says nothing. The parts that they are recognised by are the server's own words, never arguments.
 var byText = []struct {
 	begin string
 	meaning
@@ -56,13 +56,7 @@ var byText = []struct {
 
 // reply translates an error that the server sent.
 func reply(text string) error {
-	code, rest := split(text)
-	m, found := byCode[code]
-	for _, t := range byText {
-		if !found && code == "ERR" && strings.HasPrefix(rest, t.begin) {
-			m, found = t.meaning, true
-		}
-	}
+	code, rest, m, found := meaningOf(text)
 	e := &ServerError{Code: code, Message: m.text, Err: m.kind}
 	if !found {
 		e.Message = "the server replied with an error: " + harmless(rest)
@@ -77,13 +71,22 @@ func reply(text string) error {
 	return &driver.Refused{Err: e}
 }
 
-// split takes the code off a reply: a first word in capitals.
-func split(text string) (code, rest string) {
-	code, rest, _ = strings.Cut(text, " ")
-	if code == "" || strings.ContainsFunc(code, func(r rune) bool { return r < 'A' || r > 'Z' }) {
-		return "ERR", text
+// meaningOf finds out what a reply means. rueidis has taken ERR off, if that was its code.
+func meaningOf(text string) (code, rest string, m meaning, found bool) {
+	text = strings.TrimPrefix(text, "ERR ")
+	for _, t := range byText {
+		if strings.HasPrefix(text, t.begin) {
+			return "ERR", text, t.meaning, true
+		}
 	}
-	return code, rest
+	code, rest, _ = strings.Cut(text, " ")
+	if m, found = byCode[code]; found {
+		return code, rest, m, true
+	}
+	if len(code) < 3 || strings.ContainsFunc(code, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+		return "ERR", text, m, false
+	}
+	return code, rest, m, false
 }
 
 // inFunction reports whether an error came up while a function ran.

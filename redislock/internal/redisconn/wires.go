@@ -1,0 +1,141 @@
+package redisconn
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
+)
+
+// A dialer is how rueidis connects.
+type dialer = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
+
+// What connecting waits for, as the error says it if that takes too long.
+const (
+	stageConnect = "no connection was made in time; look at host and port, and at the network"
+	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis://"
+	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss://, if it is no Redis look at host and port, else at its load"
+)
+
+// wires are the connections of one client.
+type wires struct {
+	dial   dialer // nil: as rueidis would
+	life   context.Context
+	end    context.CancelFunc
+	broken atomic.Int64 // how many have ended
+	stage  atomic.Value // what a connection that is being made waits for
+
+	mu   sync.Mutex
+	open map[*wire]struct{}
+}
+
+func newWires(dial dialer) *wires {
+	w := &wires{dial: dial, open: make(map[*wire]struct{})}
+	w.stage.Store(stageConnect)
+	w.life, w.end = context.WithCancel(context.Background())
+	return w
+}
+
+// A wire is a connection whose end is noticed.
+type wire struct {
+	net.Conn
+	of   *wires
+	once sync.Once
+}
+
+// connect is the DialCtxFn of the client. It ends with the client.
+func (w *wires) connect(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.life, cancel)()
+	raw, err := w.reach(ctx, address, d, t)
+	if err != nil {
+		if w.closed() {
+			return nil, rueidis.ErrClosing
+		}
+		return nil, err
+	}
+	c := &wire{Conn: raw, of: w}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed() {
+		raw.Close()
+		return nil, rueidis.ErrClosing
+	}
+	w.open[c] = struct{}{}
+	return c, nil
+}
+
+func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	w.stage.Store(stageConnect)
+	defer w.stage.Store(stageAnswer)
+	if w.dial != nil {
+		return w.dial(ctx, address, d, t)
+	}
+	if d.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		defer cancel()
+	}
+	raw, err := d.DialContext(ctx, "tcp", address)
+	if err != nil || t == nil {
+		return raw, err
+	}
+	w.stage.Store(stageTLS)
+	secure := tls.Client(raw, t)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		if isTimeout(err) {
+			err = &hint{stageTLS, []error{ErrProtocol, os.ErrDeadlineExceeded}}
+		}
+		return nil, err
+	}
+	return secure, nil
+}
+
+func (w *wires) closed() bool { return w.life.Err() != nil }
+
+// close ends every connection, and every attempt to make one.
+func (w *wires) close() {
+	w.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.open {
+		c.Conn.Close()
+	}
+}
+
+func (c *wire) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.ended()
+	}
+	return n, err
+}
+
+func (c *wire) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.ended()
+	}
+	return n, err
+}
+
+// Close closes the connection, and counts it as broken.
+func (c *wire) Close() error {
+	c.ended()
+	return c.Conn.Close()
+}
+
+func (c *wire) ended() {
+	c.once.Do(func() {
+		c.of.broken.Add(1)
+		c.of.mu.Lock()
+		delete(c.of.open, c)
+		c.of.mu.Unlock()
+	})
+}
