@@ -63,6 +63,10 @@ bench: ## Run the benchmarks (BENCH=regexp)
 bench-run: ## Measure holdfast run against flock(1): how many times as long it takes
 	go run ./cmd/holdfast/bench $(ARGS)
 
+.PHONY: bench-redis
+bench-redis: ## Measure locks on Redis: ours, others, and what round trips allow (ARGS: see go run ./bench -h)
+	go run ./bench $(ARGS)
+
 .PHONY: hammer
 hammer: ## Let 500 processes hammer one lock of a directory for a minute; then a storm of kills and stops
 	go test ./filelock -count=1 -v -timeout=15m -run='^TestHammer$$' -hammer.for=1m $(ARGS)

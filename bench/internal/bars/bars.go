@@ -1,0 +1,145 @@
+// Package bars has what Holdfast wants to reach, as data, and says of each whether it was reached.
+//
+// A bar is judged by the median over the repetitions. One that was not measured is not met.
+package bars
+
+import (
+	"fmt"
+	"math"
+
+	"holdfast.dev/bench/internal/figure"
+	"holdfast.dev/bench/internal/result"
+	"holdfast.dev/bench/internal/scenario"
+)
+
+// base is what a figure is compared with.
+type base int
+
+const (
+	itself   base = iota // with nothing: the figure as it is
+	theLimit             // with the limit's, in the same repetition
+	bestPeer             // with the best peer's, in the same repetition
+	smallest             // the largest of several scenarios with the smallest, in the same repetition
+)
+
+// A bar is one line of the table. subject is what it is about; it is judged on ours.
+type bar struct {
+	scenarios []string
+	figure    figure.ID
+	against   base
+	wanted    relation
+	value     float64
+}
+
+type relation string
+
+const (
+	atLeast relation = "≥"
+	atMost  relation = "≤"
+	above   relation = ">"
+)
+
+func (r relation) met(got, bar float64) bool {
+	switch r {
+	case atLeast:
+		return got >= bar
+	case atMost:
+		return got <= bar
+	default:
+		return got > bar
+	}
+}
+
+// table is all of them.
+func table() []bar {
+	all := []bar{
+		{[]string{"solo"}, figure.Throughput, theLimit, atLeast, 0.85},
+		{[]string{"apart"}, figure.Throughput, theLimit, atLeast, 0.65},
+		{[]string{"apart"}, figure.Throughput, bestPeer, above, 1},
+	}
+	for _, working := range []bool{false, true} {
+		crowd := []string{scenario.Crowd(256, working)}
+		all = append(all,
+			bar{crowd, figure.WaitP99, bestPeer, atMost, 0.2},
+			bar{crowd, figure.ShareRatio, itself, atLeast, 0.9},
+			bar{crowd, figure.Throughput, bestPeer, above, 1},
+		)
+	}
+	for _, working := range []bool{false, true} {
+		var crowds []string
+		for _, n := range scenario.Crowds {
+			crowds = append(crowds, scenario.Crowd(n, working))
+		}
+		all = append(all, bar{crowds, figure.Commands, smallest, atMost, 1.1})
+	}
+	return all
+}
+
+// Judge holds the document against the table, for the contender that is ours.
+func Judge(d *result.Document, ours string) []result.Verdict {
+	var verdicts []result.Verdict
+	for _, b := range table() {
+		got := b.measured(d, ours)
+		verdict := result.Verdict{Bar: b.String(), Wanted: fmt.Sprintf("%s %g", b.wanted, b.value)}
+		if !math.IsNaN(got.Median) {
+			verdict.Measured = true
+			verdict.Got, verdict.Min, verdict.Max = got.Median, got.Min, got.Max
+			verdict.Met = b.wanted.met(got.Median, b.value)
+		}
+		verdicts = append(verdicts, verdict)
+	}
+	return verdicts
+}
+
+// measured returns the bar's number over the repetitions: NaN if there is none.
+func (b bar) measured(d *result.Document, ours string) figure.Summary {
+	var subjects []*result.Contender
+	for _, name := range b.scenarios {
+		s := d.Scenario(name)
+		if s == nil || s.Contender(ours) == nil {
+			return figure.Summarise(nil)
+		}
+		subjects = append(subjects, s.Contender(ours))
+	}
+	first := subjects[0]
+	return first.Over(func(run result.Run) float64 {
+		switch b.against {
+		case theLimit:
+			return first.ToLimitIn(run, b.figure)
+		case bestPeer:
+			return first.ToBestIn(run, b.figure)
+		case smallest:
+			return b.spread(subjects, run.Number)
+		default:
+			return run.Figures[b.figure]
+		}
+	})
+}
+
+// spread returns the largest of the scenarios by the smallest, in one repetition. All of them must have been measured.
+func (b bar) spread(subjects []*result.Contender, number int) float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, c := range subjects {
+		run, ok := c.Run(number)
+		if !ok || math.IsNaN(run.Figures[b.figure]) {
+			return math.NaN()
+		}
+		least, most = min(least, run.Figures[b.figure]), max(most, run.Figures[b.figure])
+	}
+	return figure.Ratio(most, least)
+}
+
+func (b bar) String() string {
+	title := b.figure.Kind().Title
+	where := b.scenarios[0]
+	switch b.against {
+	case theLimit:
+		return fmt.Sprintf("%s: %s by the limit's", where, title)
+	case bestPeer:
+		return fmt.Sprintf("%s: %s by the best peer's", where, title)
+	case smallest:
+		return fmt.Sprintf("%s … %s: %s per hold, largest by smallest", where, b.scenarios[len(b.scenarios)-1], title)
+	default:
+		return fmt.Sprintf("%s: shares of holds, %s", where, title)
+	}
+}

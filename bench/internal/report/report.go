@@ -1,0 +1,125 @@
+// Package report prints a document: for people, for a page, for programs.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast.dev/bench/internal/result"
+)
+
+// JSON writes the document as it is.
+func JSON(w io.Writer, d *result.Document) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(d)
+}
+
+// Text writes aligned tables. Below every median stands its spread.
+func Text(w io.Writer, d *result.Document) error {
+	var b strings.Builder
+	for _, line := range preface(d) {
+		b.WriteString(line + "\n")
+	}
+	for _, s := range d.Scenarios {
+		fmt.Fprintf(&b, "\n%s: %s\n", s.Name, s.Title)
+		rows := [][]string{titles()}
+		for _, c := range s.Contenders {
+			rows = append(rows, medians(c))
+			if below := spreads(c); strings.Join(below, "") != "" {
+				rows = append(rows, below)
+			}
+		}
+		b.WriteString(aligned(rows))
+		for _, note := range notes(s) {
+			b.WriteString("  " + note + "\n")
+		}
+	}
+	if d.Scale != nil {
+		b.WriteString("\nscale\n")
+		b.WriteString(aligned(scaled(d.Scale)))
+	}
+	b.WriteString("\nbars\n")
+	b.WriteString(aligned(judged(d.Bars)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Markdown writes the same for a page, with the spread behind the median.
+func Markdown(w io.Writer, d *result.Document) error {
+	var b strings.Builder
+	for _, line := range preface(d) {
+		b.WriteString(line + "  \n")
+	}
+	for _, s := range d.Scenarios {
+		fmt.Fprintf(&b, "\n### %s: %s\n\n", s.Name, s.Title)
+		rows := [][]string{titles()}
+		for _, c := range s.Contenders {
+			row := medians(c)
+			for i, spread := range spreads(c) {
+				if spread != "" {
+					row[i] += " (" + spread + ")"
+				}
+			}
+			rows = append(rows, row)
+		}
+		b.WriteString(piped(rows))
+		for _, note := range notes(s) {
+			b.WriteString("\n" + note + "\n")
+		}
+	}
+	if d.Scale != nil {
+		b.WriteString("\n### scale\n\n")
+		b.WriteString(piped(append([][]string{{"what", "measured"}}, scaled(d.Scale)...)))
+	}
+	b.WriteString("\n### bars\n\n")
+	b.WriteString(piped(append([][]string{{"", "bar", "wanted", "measured"}}, judged(d.Bars)...)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// preface says what was measured, where, and how to read it.
+func preface(d *result.Document) []string {
+	var versions []string
+	for _, module := range slices.Sorted(maps.Keys(d.Libraries)) {
+		versions = append(versions, module+" "+d.Libraries[module])
+	}
+	whose := "a server that was there"
+	if d.Server.Own {
+		whose = "a server of its own"
+	}
+	m := d.Machine
+	lines := []string{
+		fmt.Sprintf("%s %s (%s); %s", d.Server.Product, d.Server.Version, whose, strings.Join(versions, ", ")),
+		strings.TrimSuffix(fmt.Sprintf("%s, %d processors, %s, %s; load before: %s", m.System, m.Processors, m.Model, m.Go, m.Load), "; load before: "),
+		fmt.Sprintf("%d repetitions of %s after a warm-up of %s, contenders in turn: medians, with the spread (least…most). Times in ms.", d.Runs, d.For, d.Warm),
+		"×limit and ×peer: throughput by the limit's and by the best peer's, in the same repetition; p99 ×peer: the wait by the shortest of any peer.",
+	}
+	if d.Runs < 5 {
+		lines = append(lines, "Fewer than 5 repetitions: good for a look, not for a comparison.")
+	}
+	return lines
+}
+
+// notes tells of libraries that left failures to their callers.
+func notes(s *result.Scenario) []string {
+	var lines []string
+	for _, c := range s.Contenders {
+		for _, run := range c.Runs {
+			if run.Problem != "" {
+				lines = append(lines, fmt.Sprintf("%s gave up, and was asked again; the last time it said: %s", c.Name, oneLine(run.Problem)))
+				break
+			}
+		}
+	}
+	return lines
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,84 @@
+// Package scenario lists what the contenders are made to do.
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Scenario is a number of goroutines that lock, work and unlock in a loop, as fast as they can.
+type Scenario struct {
+	Name       string
+	Title      string
+	Goroutines int
+	Locks      int // goroutine i uses lock i modulo Locks
+	Clients    int // goroutine i uses client i modulo Clients
+	Work       time.Duration
+	// Times is how many times as long as others it is measured. Where all goroutines together have a thousand turns in a second, shares of
+	// one turn more or less would look unfair if each had only a few.
+	Times int
+}
+
+// Contended reports whether anybody ever waits for somebody else.
+func (s Scenario) Contended() bool { return s.Locks < s.Goroutines }
+
+// Crowds are the sizes of crowds.
+var Crowds = []int{8, 64, 256, 1024}
+
+const work = time.Millisecond
+
+// Crowd is the name of the scenario in which so many want one lock, empty or with work.
+func Crowd(goroutines int, working bool) string {
+	if working {
+		return fmt.Sprintf("crowd-%d-1ms", goroutines)
+	}
+	return fmt.Sprintf("crowd-%d", goroutines)
+}
+
+// All returns every scenario.
+func All() []Scenario {
+	all := []Scenario{
+		{Name: "solo", Title: "1 goroutine, 1 lock", Goroutines: 1, Locks: 1, Clients: 1, Times: 1},
+		{Name: "apart", Title: "64 goroutines on 64 locks", Goroutines: 64, Locks: 64, Clients: 1, Times: 1},
+	}
+	for _, n := range Crowds {
+		title := fmt.Sprintf("%d goroutines on 1 lock, over 4 clients", n)
+		all = append(all,
+			Scenario{Name: Crowd(n, false), Title: title, Goroutines: n, Locks: 1, Clients: 4, Times: 1},
+			Scenario{Name: Crowd(n, true), Title: title + ", 1 ms of work in each hold", Goroutines: n, Locks: 1, Clients: 4,
+				Work: work, Times: turns(n)})
+	}
+	return all
+}
+
+// turns makes crowd-256-1ms last four times as long: a share within a tenth of another needs ten turns for each, with room to spare. A
+// thousand goroutines have no bar for shares, and would need a minute.
+func turns(goroutines int) int {
+	if goroutines == 256 {
+		return 4
+	}
+	return 1
+}
+
+// Select returns those of the names, in the order of all; no names are all of them.
+func Select(all []Scenario, names []string) ([]Scenario, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	var selected []Scenario
+	for _, s := range all {
+		known = append(known, s.Name)
+		if slices.Contains(names, s.Name) {
+			selected = append(selected, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no scenario is named %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return selected, nil
+}
