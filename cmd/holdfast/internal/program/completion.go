@@ -98,7 +98,7 @@ func (p *program) fromStore(c *cobra.Command, ask question) ([]cobra.Completion,
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 		defer cancel()
-		locks, err := holdfast.Open(ctx, url)
+		locks, err := openToLook(ctx, url)
 		if err != nil {
 			found <- nil
 			return

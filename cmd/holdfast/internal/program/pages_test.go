@@ -54,7 +54,7 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	w := newWorld(t)
 	got := w.run("version")
-	if !regexp.MustCompile(`^holdfast \S+, go1\.\d+\S* `+runtime.GOOS+`/\S+, stores: deaf-test:// file:// remote-test://\n$`).MatchString(got.stdout) || got.code != 0 {
+	if !regexp.MustCompile(`^holdfast \S+, go1\.\d+\S* `+runtime.GOOS+`/\S+, stores: deaf-test:// file:// redis:// rediss:// remote-test://\n$`).MatchString(got.stdout) || got.code != 0 {
 		t.Errorf("version: %d, %q, %q", got.code, got.stdout, got.stderr)
 	}
 	w.expect(got, "--version")
@@ -87,7 +87,7 @@ func TestCompletion(t *testing.T) {
 	expect(":0\n", "run", "orders", "--", "rm", "o")
 	expect(nothingElse+"inspect\n", "ins")
 	expect(":6\nfile://\n", "ls", "--store", "fi")
-	expect(nothingElse, "inspect", "--store", "redis://:pw@h", "")
+	expect(nothingElse, "inspect", "--store", "redis://:pw@"+unreachable(t), "")
 	expect(nothingElse, "inspect", "--store", "remote-test://"+unreachable(t), "")
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if got := w.run("completion", shell); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "__complete") {

@@ -23,8 +23,9 @@ set up.
   holdfast inspect nightly-report              who holds one lock, who waits
 
 Locks live in a store, and exclude whoever uses the same one: on as many
-machines as the store reaches. The only kind of store today, a directory,
-reaches one machine and one user. Without --store and HOLDFAST_STORE it is
+machines as the store reaches. A directory (file:///directory) reaches one
+machine and one user, a Redis (redis://host:port, rediss:// with TLS) all who
+reach it. Without --store and HOLDFAST_STORE it is the directory
 .local/state/holdfast/locks in your home.`
 
 const storeUsage = "`URL` of the store; else that in HOLDFAST_STORE, else a directory of yours on this machine"

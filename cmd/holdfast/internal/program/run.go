@@ -69,7 +69,7 @@ func (f *runFlags) define(flags *pflag.FlagSet, quiet *bool) {
 	flags.IntVar(&f.limit, "limit", 0, "let up to `N` commands under this name run at a time; everybody gives the same N")
 	flags.StringVarP(&f.command, "command", "c", "", "run `STRING` in a shell ($SHELL, else /bin/sh) instead of a COMMAND behind --")
 	flags.BoolVarP(&f.close, "close", "o", false, "do not wait for what the command leaves in the background: it goes on unprotected")
-	flags.Var(&f.ttl, "ttl", "how long the store keeps the lock after this machine is lost (10s)")
+	flags.Var(&f.ttl, "ttl", "how long the store keeps the lock after this machine is lost (ttl= in the URL of the store, else 10s)")
 	flags.Var(&f.grace, "grace", "how long before the lock is lost the command is told to end (5s, less where the TTL is short)")
 	flags.Var(&f.maxHold, "max-hold", "end the command when it has run for this long")
 	flags.Var(&f.minHold, "min-hold", "keep the lock for at least this long, even if the command ends sooner")
@@ -224,6 +224,7 @@ func (p *program) carryOut(plan *run.Plan, given bool) error {
 		return err
 	}
 	p.warnOfPassword(given)
+	plan.StoreTTL = ttlOf(url)
 	plan.Open = func(ctx context.Context, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
 		if p.isNamed(given) { // not before: a command that is not found makes nothing
 			p.noteNewStore(url)

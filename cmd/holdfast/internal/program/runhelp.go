@@ -61,11 +61,20 @@ before the lock can be somebody else's; run ends with 75. A minimum hold
 (--min-hold) does not count if the command could not be started.
 
 The store: --store URL, else HOLDFAST_STORE, else .local/state/holdfast/locks in
-your home. A store in a directory is for one machine and one user: root and you,
-or two users, have different locks. There locks end with their processes,
-nothing runs out, and --ttl means nothing. If a store cannot be reached, run
-tries again until -w is over, without -w for ever; with -n it ends with 69 at
-once.
+your home.
+  file:///directory
+      For one machine and one user: root and you, or two users, have different
+      locks. There locks end with their processes, nothing runs out, and --ttl
+      means nothing.
+  redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]   (rediss:// with TLS)
+      For all machines that reach it; Redis 7.0 or later, or Valkey. A password
+      belongs into HOLDFAST_STORE: everybody can read the arguments of a
+      process. Parameters behind ?: ttl=10s is the TTL where --ttl is not given;
+      guard=30s is how long a Redis that has just started grants nothing: what
+      it granted before may still be held. The first to use a Redis sets the
+      guard for all; 0 is none.
+If a store cannot be reached, run tries again until -w is over, without -w for
+ever; with -n it ends with 69 at once.
 
 Times are seconds (10, 0.5) or 500ms, 30s, 5m, 2h.`
 

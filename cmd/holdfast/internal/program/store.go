@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/say"
 	"holdfast.dev/driver"
 	"holdfast.dev/filelock"
+	_ "holdfast.dev/redislock" // redis:// and rediss://
 )
 
 // storeVariable names the store in the environment.
@@ -65,6 +66,20 @@ func checkURL(where, url string) error {
 		return exit.Usagef("%s: not a path from the root; write three slashes and the whole path, as in file:///var/lib/locks", where)
 	}
 	return nil
+}
+
+// ttlOf is the TTL that a store's URL asks for where the command line names none; 0: it does not. One that is malformed is told when the
+// store is opened.
+func ttlOf(url string) time.Duration {
+	u, err := driver.ParseURL(url)
+	if err != nil {
+		return 0
+	}
+	ttl, err := u.Duration("ttl", 0)
+	if err != nil {
+		return 0
+	}
+	return ttl
 }
 
 // schemes are those that make sense here, as one writes them.
@@ -123,7 +138,7 @@ func (p *program) use(given bool, l look) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.timeout.Duration)
 	defer cancel()
-	locks, err := holdfast.Open(ctx, url, holdfast.Label(l.as))
+	locks, err := openToLook(ctx, url, holdfast.Label(l.as))
 	if err == nil {
 		err = l.do(ctx, locks)
 		locks.Close()
@@ -133,6 +148,11 @@ func (p *program) use(given bool, l look) error {
 		return ended(exit.Unavailable)
 	}
 	return err
+}
+
+// openToLook opens a store for somebody who takes no lock there: whatever TTLs it allows, the shortest is one of them.
+func openToLook(ctx context.Context, url string, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
+	return holdfast.Open(ctx, url, append(opts, holdfast.TTL(holdfast.MinTTL))...)
 }
 
 // completeSchemes completes the schemes that there are.

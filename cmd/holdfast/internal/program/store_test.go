@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/filelock"
 )
 
-const unknownScheme = `this program has no driver for redis://; it has: deaf-test://, file://, remote-test://`
+const unknownScheme = `this program has no driver for nowhere://; it has: deaf-test://, file://, redis://, rediss://, remote-test://`
 
 func TestWhereTheStoreIs(t *testing.T) {
 	w := newWorld(t)
@@ -29,11 +29,11 @@ func TestWhereTheStoreIs(t *testing.T) {
 	w.env = append(w.env, "HOLDFAST_STORE="+filelock.URL(variable))
 	expect(variable)
 	expect(flag, "--store", filelock.URL(flag))
-	w.wrong("--store: "+unknownScheme, "ls", "--store", "redis://h") // the flag wins
+	w.wrong("--store: "+unknownScheme, "ls", "--store", "nowhere://h") // the flag wins
 	w.wrong("--store is empty; give the URL of a store, or leave --store out to use a directory of yours on this machine", "ls", "--store", "")
 	w.env = append(w.env, "HOLDFAST_STORE=")
 	w.wrong("HOLDFAST_STORE is set, but empty; give it the URL of a store, or unset it to use a directory of yours on this machine", "ls")
-	w.env = append(w.env, "HOLDFAST_STORE=redis://h")
+	w.env = append(w.env, "HOLDFAST_STORE=nowhere://h")
 	w.wrong("HOLDFAST_STORE: "+unknownScheme, "run", "x", "--", "true")
 	w.wrong("--store: a lock in the memory of this process (mem://) would protect nothing from other processes; leave it out to use "+
 		"a directory of yours on this machine", "run", "x", "--store", "mem://", "--", "true")
@@ -65,7 +65,8 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 	w := newWorld(t)
 	nobody := unreachable(t)
 	urls := []string{
-		"redis://user:PW@host:1/0", "mem://:PW@h", "file://u:PW@h/x", "redis://u:PW", "redis://u:PW@[::1", "redis://u:a@PW@h", "redis:/u:PW@h",
+		"redis://user:PW@" + nobody + "/0", "rediss://u:PW@" + nobody + "?ca=PW", "redis://u:PW@" + nobody + "?guard=PW", "mem://:PW@h", "file://u:PW@h/x", "redis://u:PW",
+		"redis://u:PW@[::1", "redis://u:a@PW@h", "redis:/u:PW@h",
 		"redis://u:PW@h:99999", "REDIS://u:PW@h", "redis://u:%zzPW@h", "redis://u:PW/@h", "redis://u:PW#@h", "//u:PW@h", "u:PW@h", "redis://u:PW@h\x1b",
 		"redis://h?password=PW", "file:///nowhere?network=PW", "PW", "remote-test://u:PW@" + nobody, "remote-test://u:PW@" + nobody + "?x=PW",
 	}

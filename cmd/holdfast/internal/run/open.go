@@ -16,7 +16,7 @@ func (p *Plan) open(ctx context.Context, news *news) (*holdfast.Client, error) {
 	backoff := driver.Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second}
 	told := ""
 	for {
-		client, err := p.Open(ctx, holdfast.WithObserver(news))
+		client, err := p.Open(ctx, holdfast.WithObserver(news), holdfast.TTL(p.ttl())) // a store may not allow the default
 		if err == nil || p.NoWait || isFinal(err) || ctx.Err() != nil {
 			return client, err
 		}

@@ -21,6 +21,7 @@ type Plan struct {
 	NotGot int           // the code when the lock was not got
 
 	TTL, Grace, MaxHold, MinHold time.Duration // 0: not given
+	StoreTTL                     time.Duration // what the store's URL says of the TTL; 0: nothing
 	Label                        string
 	Leave                        bool // what the command leaves in the background is left alone, unprotected (-o)
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"time"
 
 	"holdfast.dev"
@@ -20,7 +21,7 @@ func (p *Plan) ttl() time.Duration {
 	if p.TTL > 0 {
 		return p.TTL
 	}
-	return max(holdfast.DefaultTTL, 2*p.Grace)
+	return max(cmp.Or(p.StoreTTL, holdfast.DefaultTTL), 2*p.Grace)
 }
 
 func (p *Plan) grace() time.Duration {

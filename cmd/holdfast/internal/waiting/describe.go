@@ -19,13 +19,23 @@ func (w *wait) describe(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("place %d", w.Place))
 	}
 	if left := w.Guard - passed; left > 0 {
-		parts = append(parts, fmt.Sprintf("the store restarted and grants nothing for another %s", say.Duration(left)))
+		parts = append(parts, fmt.Sprintf("the store just started, and grants nothing for another %s (guard=)", say.Duration(left)))
 	}
 	if len(w.Holders) > 0 {
 		parts = append(parts, describeHolders(w.Holders, passed, now))
 	}
 	parts = append(parts, "waiting for "+say.Duration(now.Sub(w.since)))
 	return say.Quote(w.key.name) + ": " + strings.Join(parts, ", ")
+}
+
+// describeGuard explains at length why nobody gets the lock; "" if there is no guard, or it is over.
+func (w *wait) describeGuard(now time.Time) string {
+	left := w.Guard - now.Sub(w.seen)
+	if left <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: the store started not long ago, and locks that it granted before may still be held: it grants nothing for another %s; "+
+		"guard= in its URL sets for how long, and the first to use a store sets it for all", say.Quote(w.key.name), say.Duration(left))
 }
 
 // describeHolders tells about the first holder, and counts the others.

@@ -6,11 +6,12 @@ import "time"
 type printer struct {
 	*Display
 	told  map[key]time.Time // when a plain line was printed about it
+	guard map[key]bool      // its guard was explained
 	shown bool              // a status line is on the screen
 }
 
 func (d *Display) print() {
-	p := &printer{Display: d, told: make(map[key]time.Time)}
+	p := &printer{Display: d, told: make(map[key]time.Time), guard: make(map[key]bool)}
 	defer close(d.ended)
 	defer p.wipe()
 	timer := time.NewTimer(patience)
@@ -48,6 +49,7 @@ func (p *printer) step() time.Duration {
 		p.wipe()
 		return every
 	}
+	p.explainGuard(current)
 	if waited := time.Since(current.since); waited < patience {
 		return patience - waited
 	}
@@ -56,6 +58,14 @@ func (p *printer) step() time.Duration {
 		return rarely
 	}
 	return every
+}
+
+// explainGuard says once why nobody gets the lock, though nobody has it.
+func (p *printer) explainGuard(w *wait) {
+	if text := w.describeGuard(time.Now()); text != "" && !p.guard[w.key] {
+		p.guard[w.key] = true
+		p.voice.Notef("%s", text)
+	}
 }
 
 // tell shows how the wait stands, in whatever way can be shown now.

@@ -1,6 +1,9 @@
 // Package waiting tells whoever waits for a lock who has it.
 //
-// Nothing is said about a wait of less than a second. Then:
+// A store that has just started may grant nothing for a while, the guard. That is told at once, with a terminal or without, in one
+// plain line for each lock: whoever tries a new server must not take it for broken.
+//
+// Nothing else is said about a wait of less than a second. Then:
 //
 //   - On a terminal there is a status line, rewritten in place every second, and wiped when the wait is over. On a dumb terminal, and
 //     while the program is in the background, where the line is somebody else's, it is a plain line every minute.
