@@ -21,8 +21,9 @@
 //     that is sent afterwards is answered before Continue.
 //  5. Close may be called at any time, any number of times, also beside all other methods. Afterwards the process and the directory are
 //     gone.
-//  6. On Linux a server is killed by the kernel when this process ends, however that happens; its directory is then left behind. Elsewhere
-//     a program that is killed leaves its servers running.
+//  6. On Linux a server is killed by the kernel when this process ends, however that happens; its directory is then left behind, and
+//     so are two small files of libfaketime's in /dev/shm if it had a clock of its own. Elsewhere a program that is killed leaves its
+//     servers running.
 //
 // All methods may be called from many goroutines. Those that signal, start and end a server take effect in some order: a Kill while
 // Restart waits for an answer makes that Restart fail.

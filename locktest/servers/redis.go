@@ -52,6 +52,8 @@ func StartRedis(ctx context.Context, options ...RedisOption) (*Redis, error) {
 		return nil, err
 	}
 	if r.settings.primary != nil {
+		ctx, cancel := context.WithTimeout(ctx, startLimit)
+		defer cancel()
 		if err := r.Sync(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("%w; the end of its log:\n%s", err, r.Log()), r.Close())
 		}

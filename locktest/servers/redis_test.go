@@ -32,6 +32,11 @@ func TestRedisServes(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, info[name], want)
 		}
 	}
+	for name, want := range map[string]string{"save": "", "appendonly": "no", "repl-diskless-sync-delay": "0", "bind": "127.0.0.1"} {
+		if got := do(t, r, "CONFIG", "GET", name).([]any)[1]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
 	var refused servers.RedisError
 	if _, err := r.Do(patience(t), "NONSENSE"); !errors.As(err, &refused) || !strings.HasPrefix(string(refused), "ERR unknown command") {
 		t.Errorf("a command that does not exist: %v", err)

@@ -95,9 +95,26 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
+// A replica that has much to catch up on is in sync when it has all of it, though it was connected all the time.
+func TestSyncOfMuch(t *testing.T) {
+	primary := start(t)
+	replica := start(t, servers.RedisReplicaOf(primary))
+	if err := replica.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, primary, "EVAL", "for i = 1, 40 do redis.call('set', 'key' .. i, string.rep('x', 1024 * 1024)) end", "0")
+	if err := replica.Continue(); err != nil {
+		t.Fatal(err)
+	}
+	if err := replica.Sync(patience(t)); err != nil {
+		t.Fatal(err)
+	}
+	answers(t, replica, int64(40), "DBSIZE")
+}
+
 // What a server has forked ends with it, or stands still with it.
 func TestForkedProcesses(t *testing.T) {
-	r := start(t, servers.RedisSet("rdb-key-save-delay", "60000000")) // a minute for each key
+	r := start(t, servers.RedisSet("rdb-key-save-delay", "1000000000")) // µs for each key: longer than this test
 	do(t, r, "SET", "key", "value")
 	fork := func() int {
 		do(t, r, "BGSAVE")
