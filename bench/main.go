@@ -52,6 +52,7 @@ type options struct {
 	addr, from            string
 	runs                  int
 	forTime, warm, retry  time.Duration
+	watch                 time.Duration
 	scenarios, contenders string
 	json, markdown        bool
 	list, strict          bool
@@ -76,6 +77,7 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	f.BoolVar(&o.strict, "strict", false, "end with code 3 if a bar was missed or not measured")
 	f.IntVar(&o.locks, "locks", 100_000, "locks of the scenario scale")
 	f.IntVar(&o.waiters, "waiters", 10_000, "waiters of the scenario scale")
+	f.DurationVar(&o.watch, "watch", contender.TTL, "how long renewals are watched in the scenario scale")
 	f.Usage = func() {
 		fmt.Fprint(errs, "Usage: go run ./bench [flags]\n\nMeasures lock libraries on one Redis, in one run, as ratios. "+
 			"All of it takes about half an hour;\n--list shows what can be chosen from. Figures go to stdout, progress to stderr.\n\n")
@@ -89,8 +91,8 @@ func parse(args []string, errs io.Writer) (*options, error) {
 		return nil, fmt.Errorf("%q is no flag; scenarios and contenders are chosen by --scenarios and --contenders", f.Arg(0))
 	case o.runs < 1 || o.forTime <= 0 || o.warm < 0 || o.retry < 0:
 		return nil, errors.New("--runs and --for must be above 0, --warm and --retry not below")
-	case o.locks < 1 || o.waiters < 1:
-		return nil, errors.New("--locks and --waiters must be above 0")
+	case o.locks < 1 || o.waiters < 1 || o.watch <= 0:
+		return nil, errors.New("--locks, --waiters and --watch must be above 0")
 	case o.json && o.markdown:
 		return nil, errors.New("--json or --markdown: choose one, and print the other with --from")
 	}

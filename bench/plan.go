@@ -106,7 +106,7 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 	if p.scale {
 		say := func(text string) { fmt.Fprintln(progress, text) }
 		d.Scale, err = scale.Measure(ctx, server.probe, server.addr, scale.Options{
-			Locks: o.locks, Waiters: o.waiters, Watch: contender.TTL, Say: say,
+			Locks: o.locks, Waiters: o.waiters, Watch: o.watch, Say: say,
 		})
 	}
 	return d, err
@@ -148,7 +148,7 @@ func (p *plan) lasts() time.Duration {
 	}
 	total := once * time.Duration(p.options.runs)
 	if p.scale {
-		total += 3 * contender.TTL
+		total += p.options.watch + 2*contender.TTL
 	}
 	return total
 }

@@ -103,6 +103,7 @@ func scaled(s *result.Scale) [][]string {
 	return [][]string{
 		{"locks held at once", fmt.Sprintf("%d, TTL %g s; taken at %s in a second", s.Locks, s.TTLSeconds, number(s.LocksASecond))},
 		{"lost while watched", fmt.Sprintf("%d, in %s s", s.Lost, number(s.WatchedSeconds))},
+		{"released late", fmt.Sprint(s.Late)},
 		{"renewals", number(s.RenewalsASecond) + " in a second"},
 		{"server CPU for renewals", fmt.Sprintf("%s of one processor (%s before there were locks); %s µs for each",
 			percent(s.ServerCPU), percent(s.ServerCPUIdle), number(s.MicrosForRenewal))},

@@ -81,6 +81,7 @@ type Run struct {
 type Scale struct {
 	Locks            int     `json:"locks"`
 	Lost             int     `json:"lost"` // of them, while they were watched
+	Late             int     `json:"late"` // of them, that the store had not confirmed to be released when Unlock gave up waiting
 	TTLSeconds       float64 `json:"ttl_seconds"`
 	WatchedSeconds   float64 `json:"watched_seconds"`
 	RenewalsASecond  float64 `json:"renewals_per_second"`

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast.dev"
@@ -63,6 +64,11 @@ func held(ctx context.Context, client *holdfast.Client, server *measure.Probe, o
 	}
 	s.LocksASecond = float64(o.Locks) / time.Since(began).Seconds()
 	s.ClientBytes = (heapBytes() - heap) / float64(o.Locks)
+	taken, err := server.Info(ctx)
+	if err != nil {
+		return err
+	}
+	s.BytesForLock = float64(taken.Memory-idle.after.Memory) / float64(o.Locks)
 
 	o.Say(fmt.Sprintf("scale: watching their renewals for %v", o.Watch))
 	busy, err := watch(ctx, server, o.Watch)
@@ -74,18 +80,20 @@ func held(ctx context.Context, client *holdfast.Client, server *measure.Probe, o
 	if busy.calls > 0 {
 		s.MicrosForRenewal = (busy.cpu() - idle.cpu()) * busy.seconds / float64(busy.calls) * 1e6
 	}
-	s.BytesForLock = float64(busy.after.Memory-idle.after.Memory) / float64(o.Locks)
 	for _, h := range holds {
 		if h.Err() != nil {
 			s.Lost++
 		}
 	}
-	return each(o.Locks, func(i int) error {
+	var late atomic.Int64
+	each(o.Locks, func(i int) error {
 		if err := holds[i].Unlock(); err != nil && !errors.Is(err, holdfast.ErrLost) { // those are counted already
-			return err
+			late.Add(1)
 		}
 		return nil
 	})
+	s.Late = int(late.Load())
+	return nil
 }
 
 // awaited lets many wait for one lock.

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"holdfast.dev/bench/internal/contender"
+	"holdfast.dev/bench/internal/figure"
+	"holdfast.dev/bench/internal/measure"
+	"holdfast.dev/bench/internal/result"
+	"holdfast.dev/bench/internal/scenario"
+)
+
+func document() *result.Document {
+	d := &result.Document{Runs: 3, For: "2s", Warm: "300ms", Libraries: map[string]string{"example.org/lock": "v1.2.3"}}
+	d.Server = result.Server{Product: "Redis", Version: "7.0.15", Own: true}
+	for i, throughput := range []float64{1000, 3000, 2000} {
+		f := figure.None()
+		f[figure.Throughput], f[figure.WaitP99] = throughput, 0.25
+		s := scenario.Scenario{Name: "solo", Title: "1 goroutine"}
+		d.Add(s, contender.Contender{Name: "ours", Role: contender.Ours}, i+1, 1, &measure.Result{Figures: f})
+		f[figure.Throughput] *= 2
+		d.Add(s, contender.Contender{Name: "peer", Role: contender.Peer}, i+1, 2, &measure.Result{Figures: f, Problem: "gave\nup"})
+	}
+	d.Summarise([]string{"ours", "peer"})
+	d.Scale = &result.Scale{Locks: 100000, ServerCPU: 0.125}
+	d.Bars = []result.Verdict{
+		{Bar: "solo: speed", Wanted: "≥ 0.85", Measured: true, Got: 0.5, Min: 0.5, Max: 0.5},
+		{Bar: "solo: waits", Wanted: "≤ 2", Measured: true, Met: true, Got: 1, Min: 1, Max: 1},
+		{Bar: "apart: speed", Wanted: "≥ 0.65"},
+	}
+	return d
+}
+
+func print(t *testing.T, format func(*strings.Builder) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := format(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestText: medians above their spreads, ratios, misses, failures.
+func TestText(t *testing.T) {
+	text := print(t, func(b *strings.Builder) error { return Text(b, document()) })
+	for _, want := range []string{
+		"Redis 7.0.15 (a server of its own); example.org/lock v1.2.3", "solo: 1 goroutine\n",
+		"  ours       2000       –  0.500", "1000…3000", "2000…6000", "peer gave up, and was asked again; the last time it said: gave up\n",
+		"MISSED        solo: speed   ≥ 0.85  0.500 (0.500…0.500)", "met           solo: waits", "not measured  apart: speed",
+		"12.5 % of one processor", "Fewer than 5 repetitions",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	page := print(t, func(b *strings.Builder) error { return Markdown(b, document()) })
+	for _, want := range []string{"### solo: 1 goroutine\n\n|  | holds/s |", "\n|---|", "| ours | 2000 (1000…3000) | – | 0.500 |", "| MISSED | solo: speed |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in:\n%s", want, page)
+		}
+	}
+}
+
+// TestJSON: nothing that is printed gets lost on the way through a file.
+func TestJSON(t *testing.T) {
+	text := print(t, func(b *strings.Builder) error { return JSON(b, document()) })
+	back := new(result.Document)
+	if err := json.Unmarshal([]byte(text), back); err != nil {
+		t.Fatal(err)
+	}
+	back.Summarise([]string{"ours", "peer"})
+	want := print(t, func(b *strings.Builder) error { return Text(b, document()) })
+	if got := print(t, func(b *strings.Builder) error { return Text(b, back) }); got != want {
+		t.Errorf("from a file it prints:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 7: "7", 12345.6: "12346", 123.4: "123", 12.34: "12.3", 1.234: "1.23", 0.1234: "0.123", -2.5: "-2.50"} {
+		if got := number(v); got != want {
+			t.Errorf("%g is printed as %s, want %s", v, got, want)
+		}
+	}
+	if got := number(math.NaN()); got != "–" {
+		t.Errorf("nothing is printed as %s", got)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast.dev/bench/internal/contender"
+	"holdfast.dev/bench/internal/result"
+	"holdfast.dev/bench/internal/scenario"
+	"holdfast.dev/locktest/servers"
+)
+
+// program runs it, and returns its code and what it printed.
+func program(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = run(t.Context(), args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// TestEverything lets every contender run every scenario for a moment: what counts here is that all of it works, not how fast. It is
+// written to a file, and printed from there.
+func TestEverything(t *testing.T) {
+	server, err := servers.StartRedis(t.Context())
+	servers.Need(t, err)
+	defer server.Close()
+	code, out, errs := program(t, "--addr", server.Addr(), "--runs", "1", "--for", "20ms", "--warm", "10ms",
+		"--locks", "200", "--waiters", "100", "--watch", "50ms", "--json")
+	if code != 0 {
+		t.Fatalf("code %d:\n%s", code, errs)
+	}
+	var d result.Document
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenario.All() {
+		for _, c := range contender.All(0) {
+			if c.Role == contender.Limit && s.Contended() {
+				continue
+			}
+			if in := d.Scenario(s.Name); in == nil || in.Contender(c.Name) == nil || len(in.Contender(c.Name).Runs) != 1 {
+				t.Errorf("%s in %s was not measured", c.Name, s.Name)
+			} else if run := in.Contender(c.Name).Runs[0]; !s.Contended() && run.Holds == 0 {
+				t.Errorf("%s never held in %s: %s", c.Name, s.Name, run.Problem)
+			}
+		}
+	}
+	if d.Scale == nil || d.Scale.Locks != 200 || d.Scale.Waiters != 100 || d.Scale.LocksASecond <= 0 || d.Scale.WatchedSeconds < 0.05 {
+		t.Errorf("scale: %+v", d.Scale)
+	}
+	if d.Server.Version == "" || d.Server.Own || len(d.Bars) == 0 {
+		t.Errorf("server %+v, %d bars", d.Server, len(d.Bars))
+	}
+	printed(t, out)
+}
+
+// printed prints a document from a file, in the other ways.
+func printed(t *testing.T, document string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "figures.json")
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--markdown", "--json=false"} {
+		code, out, errs := program(t, "--from", file, flag)
+		if code != 0 || !strings.Contains(out, "crowd-1024-1ms") || !strings.Contains(out, "rueidislock-best") {
+			t.Errorf("%s: code %d, %s\n%s", flag, code, errs, out)
+		}
+	}
+}
+
+// TestStrict: what was not measured is not met.
+func TestStrict(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "figures.json")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, _ := program(t, "--from", file); code != 0 {
+		t.Errorf("code %d without --strict", code)
+	}
+	if code, out, _ := program(t, "--from", file, "--strict"); code != missed || !strings.Contains(out, "not measured") {
+		t.Errorf("code %d with --strict:\n%s", code, out)
+	}
+}
+
+// TestOwnServer starts one, for a choice of scenarios and contenders, and leaves the bars that these cannot meet unmeasured.
+func TestOwnServer(t *testing.T) {
+	server, err := servers.StartRedis(t.Context()) // only to see whether it could
+	servers.Need(t, err)
+	server.Close()
+	code, out, errs := program(t, "--scenarios", "solo", "--contenders", "limit,holdfast", "--runs", "2", "--for", "10ms", "--warm", "5ms")
+	if code != 0 || !strings.Contains(out, "a server of its own") || !strings.Contains(errs, "2/2 solo limit:") {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+	if strings.Contains(out, "redsync") || strings.Contains(out, "apart: 64") || !strings.Contains(out, "not measured  apart") {
+		t.Errorf("it did not keep to the choice:\n%s", out)
+	}
+	// The order turns: in the second repetition the second contender comes first.
+	if strings.Index(errs, "1/2 solo limit") > strings.Index(errs, "1/2 solo holdfast") || strings.Index(errs, "2/2 solo limit") < strings.Index(errs, "2/2 solo holdfast") {
+		t.Errorf("the order does not turn:\n%s", errs)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--help", 0, "Usage: go run ./bench"},
+		{"--scenarios nowhere", usage, `no scenario is named "nowhere"; there are solo, apart, crowd-8`},
+		{"--contenders nobody", usage, `no contender is named "nobody"; there are limit, limit-best, holdfast`},
+		{"--runs 0", usage, "must be above 0"},
+		{"--for 0s", usage, "must be above 0"},
+		{"--locks 0", usage, "must be above 0"},
+		{"--json --markdown", usage, "choose one"},
+		{"solo", usage, `"solo" is no flag`},
+		{"--nonsense", usage, "not defined: -nonsense"},
+		{"--from missing.json", failed, "missing.json"},
+		{"--addr 127.0.0.1:1", failed, "127.0.0.1:1"},
+	} {
+		code, _, errs := program(t, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(errs, tt.want) {
+			t.Errorf("%s: code %d, want %d, and in it %q:\n%s", tt.args, code, tt.code, tt.want, errs)
+		}
+	}
+	code, out, _ := program(t, "--list", "--retry", "7ms")
+	for _, want := range []string{"solo ", "crowd-1024-1ms ", "scale ", "rueidislock-best ", "tries again after 7ms"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("--list: code %d, no %q in:\n%s", code, want, out)
+		}
+	}
+}
