@@ -65,6 +65,9 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 		return reply{}, err
 	}
 	channel, how := s.channel, "wait"
+	if r.Mode == driver.Exclusive && r.Keep == 0 && r.Reserve == 0 {
+		how = "take"
+	}
 	if !s.hears.Load() {
 		if w.known != nil || w.queued { // it has to wait, so it must be told: ask when that is possible
 			if err := s.inbox.Await(ctx); err != nil {
@@ -84,8 +87,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 		return reply{}, driver.ErrGone
 	}
 	w.asked = s.clock.Now()
-	answer, err := s.call(ctx, fnAcquire, s.keys.lock(r.Name, r.Mode), "", r.Attempt.Reveal(), modeText(r.Mode), micros(s.ttl(r.TTL)), micros(r.Keep),
-		strconv.FormatUint(reserve(r), 10), strconv.Itoa(r.Limit), how, string(w.pack(channel)))
+	answer, err := s.call(ctx, fnAcquire, s.keys.lock(r.Name, r.Mode), "", r.Attempt.Reveal(), micros(s.ttl(r.TTL)), how, string(w.pack(channel)))
 	if err != nil && !driver.Answered(err) {
 		return reply{}, err
 	}
@@ -99,7 +101,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 func (w *wait) pack(channel string) pack {
 	r := w.r
 	p := make(pack, 0, 128+len(channel)+len(r.Label))
-	p = p.text(modeText(r.Mode)).number(int64(r.N)).span(w.s.ttl(r.TTL)).span(w.claim).span(r.Keep).number(int64(reserve(r)))
+	p = p.text(modeText(r.Mode)).number(int64(r.N)).number(int64(r.Limit)).span(w.s.ttl(r.TTL)).span(w.claim).span(r.Keep).number(int64(reserve(r)))
 	return p.span(life(r.TTL)).text(channel).text(strconv.FormatUint(w.p.id, 10)).text(r.Label).no()
 }
 
@@ -107,6 +109,9 @@ func (w *wait) pack(channel string) pack {
 func (w *wait) weigh(a reply) (*driver.Grant, time.Duration, error) {
 	switch a.says {
 	case saysGranted:
+		if len(a.rest) == 1 { // taken, as it was asked for
+			return w.s.grant(w.r, uint64(a.number(0)), 0, w.asked, w.s.ttl(w.r.TTL)), 0, nil
+		}
 		return w.s.grant(w.r, uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
 	case saysWaits:
 		w.queued = true

@@ -131,7 +131,13 @@ end
 
 -- next_token is greater than every token of the name: than the clock, what this process gave, and what the name itself remembers.
 local function next_token(st, name_token, reserve, now)
-  local token = math.max(now, last + 1, name_token + 1)
+  local token = now
+  if last >= token then
+    token = last + 1
+  end
+  if name_token >= token then
+    token = name_token + 1
+  end
   last = token + reserve
   if last > st.ceiling then
     st.ceiling = last + CEILING_STEP
@@ -145,12 +151,12 @@ end
 
 -- ask packs what an attempt asked for, as the clients do. It is unpacked only where it is needed.
 local function ask(r)
-  return cmsgpack.pack(r.mode, r.n, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by or false)
+  return cmsgpack.pack(r.mode, r.n, r.limit, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by or false)
 end
 
 local function asked(packed)
   local r = {}
-  r.mode, r.n, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by = cmsgpack.unpack(packed)
+  r.mode, r.n, r.limit, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by = cmsgpack.unpack(packed)
   return r
 end
 
@@ -183,10 +189,16 @@ local function tell(channel, text) return redis.call('SPUBLISH', channel, text) 
 ---------------------------------------------------------------------------------------------------------------------------------
 -- A lock: loaded, changed, saved.
 
--- load reads the lock, and what it knows of an attempt: the record of its hold, or its place in the queue.
-local function load(key, attempt)
-  local kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt)
-  local l = {key = key, x = kept[1] or '', fresh = not kept[1], held = kept[3], seq = kept[4]}
+-- load reads the lock, and what it knows of an attempt: the record of its hold, or its place in the queue. kept has x and m, if they
+-- were read before.
+local function load(key, attempt, kept)
+  if not kept then
+    kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt)
+  elseif kept[2] and string.sub(kept[1], 1, 48) ~= attempt then
+    local more = redis.call('HMGET', key, 'h' .. attempt, 'w' .. attempt)
+    kept[3], kept[4] = more[1], more[2]
+  end
+  local l = {key = key, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], writes = {}}
   if kept[2] then
     l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect =
       struct.unpack(META, kept[2])
@@ -203,17 +215,13 @@ local function load(key, attempt)
   return l
 end
 
--- live_until makes sure that the key lives that long.
-local function live_until(l, t, now)
-  if t > l.life then
-    l.life = t + SLACK
-    local ms = math.ceil((l.life - now) / 1000)
-    if l.fresh then
-      redis.call('PEXPIRE', l.key, ms)
-    else
-      redis.call('PEXPIRE', l.key, ms, 'GT')
-    end
-  end
+-- millis is a time to live for Redis, which counts from the beginning of the current millisecond: never less than d.
+local function millis(d) return math.ceil(d / 1000) + 1 end
+
+-- later notes a field that save writes.
+local function later(l, field, value)
+  local n = #l.writes
+  l.writes[n + 1], l.writes[n + 2] = field, value
 end
 
 local function meta(l)
@@ -230,7 +238,7 @@ local function save_free(l, now)
   if needed > now then
     l.life = needed
     redis.call('HSET', l.key, 'x', '', 'm', meta(l))
-    redis.call('PEXPIRE', l.key, math.ceil((needed - now) / 1000))
+    redis.call('PEXPIRE', l.key, millis(needed - now))
   elseif not l.fresh then
     redis.call('DEL', l.key)
   end
@@ -252,15 +260,24 @@ local function save(l, now)
   if l.x == '' and l.count == 0 and l.waiting == 0 then
     return save_free(l, now)
   end
-  if l.fresh then
-    redis.call('HSET', l.key, 'x', l.x) -- the key must be there before its life is set
-  end
   local needed = math.max(l.tombs, l.longest or 0)
   if l.holder then
     needed = math.max(needed, ends(l.holder))
   end
-  live_until(l, needed, now)
-  redis.call('HSET', l.key, 'x', l.x, 'm', meta(l))
+  local longer = needed > l.life
+  if longer then
+    l.life = needed + SLACK
+  end
+  if l.x ~= l.was then
+    later(l, 'x', l.x)
+  end
+  later(l, 'm', meta(l))
+  redis.call('HSET', l.key, unpack(l.writes))
+  if longer and l.fresh then
+    redis.call('PEXPIRE', l.key, millis(l.life - now))
+  elseif longer then
+    redis.call('PEXPIRE', l.key, millis(l.life - now), 'GT')
+  end
 end
 
 -- lasts notes that the key is needed until t.
@@ -480,7 +497,8 @@ end
 
 local function enqueue(l, attempt, r, packed, now)
   l.tail, l.waiting = l.tail + 1, l.waiting + 1
-  redis.call('HSET', l.key, 'q' .. l.tail, waiter(attempt, now, now, packed), 'w' .. attempt, l.tail)
+  later(l, 'q' .. l.tail, waiter(attempt, now, now, packed))
+  later(l, 'w' .. attempt, l.tail)
   lasts(l, now + r.life)
 end
 
@@ -660,15 +678,18 @@ local function stand(st, l, attempt, r, how, now)
     if before.mode ~= r.mode or before.n ~= r.n then
       return {'R'}
     end
-    local packed = r.channel == '' and w.ask or ARGV[9] -- whoever cannot be told now may be told on its old channel
-    redis.call('HSET', l.key, 'q' .. l.seq, waiter(attempt, w.came, now, packed))
+    local packed = ARGV[5]
+    if how == 'look' or r.channel == '' then
+      packed = w.ask -- another call waits for the answer; or this one cannot be told, but may have been able to before
+    end
+    later(l, 'q' .. l.seq, waiter(attempt, w.came, now, packed))
     lasts(l, now + r.life)
-    place = math.max(1, math.min(l.seq - l.head + 1, l.waiting))
-  elseif how == 'wait' and r.channel ~= '' then
+    place = how ~= 'look' and math.max(1, math.min(l.seq - l.head + 1, l.waiting)) or 0
+  elseif (how == 'wait' or how == 'take') and r.channel ~= '' then
     if l.waiting >= MAX_WAITERS then
       return {'F'}
     end
-    enqueue(l, attempt, r, ARGV[9], now)
+    enqueue(l, attempt, r, ARGV[5], now)
     place = l.waiting
   end
   if place > 0 then
@@ -677,37 +698,28 @@ local function stand(st, l, attempt, r, how, now)
   return holders({'H', left(l, now), st.left}, l, now)
 end
 
--- take is the common case: nobody has the lock, and it is taken in one write.
+-- take is the common case: nobody has the lock, and it is taken in one write. What is not said in the reply is as it was asked for.
 local function take(st, now)
-  local ttl, keep, reserve = tonumber(ARGV[4]), 0, 0
-  local life = ttl
-  if ARGV[5] ~= '0' then
-    keep = now + ARGV[5]
-    life = math.max(ttl, keep - now)
-  end
-  if ARGV[6] ~= '0' then
-    reserve = tonumber(ARGV[6])
-  end
-  local token = math.max(now, last + 1)
-  local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, keep) .. 'c' .. ARGV[9]
+  local ttl = ARGV[3] + 0
+  local token = next_token(st, 0, 0, now)
+  local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, 0) .. 'c' .. ARGV[5]
   if redis.call('HSETNX', KEYS[1], 'x', x) == 0 then
     return nil
   end
-  next_token(st, 0, reserve, now)
-  redis.call('PEXPIRE', KEYS[1], math.ceil(life / 1000))
-  return {'G', token, reserve, ttl}
+  redis.call('PEXPIRE', KEYS[1], millis(ttl))
+  return {'G', token}
 end
 
 -- ask_for is an attempt that finds the lock in use, or finds itself in it.
-local function ask_for(st, l, attempt, r, limit, how, now)
+local function ask_for(st, l, attempt, r, how, now)
   if tomb_of(l, attempt, now) then
     return {'T'}
   end
   if r.mode == 'p' then
-    if l.limit ~= limit and (l.count > 0 or l.waiting > 0) then
+    if l.limit ~= r.limit and (l.count > 0 or l.waiting > 0) then
       return {'L', l.limit}
     end
-    l.limit = limit
+    l.limit = r.limit
   end
   local h, mode = find(l, attempt)
   if h then
@@ -716,7 +728,7 @@ local function ask_for(st, l, attempt, r, limit, how, now)
   if st.left == 0 and l.x == '' then
     h = serve(st, l, attempt, now)
     if not h and l.waiting == 0 and fits(l, r) then
-      h = grant(st, l, attempt, r, ARGV[9], true, now)
+      h = grant(st, l, attempt, r, ARGV[5], true, now)
     end
     if h then
       return granted(h, now)
@@ -728,23 +740,23 @@ local function ask_for(st, l, attempt, r, limit, how, now)
   return stand(st, l, attempt, r, how, now)
 end
 
--- acquire: ARGV 2 attempt, 3 mode (e, s, p), 4 ttl, 5 keep, 6 reserve, 7 limit, 8 how: wait, or look (its place, if it has one, is
--- kept), or leave (its place is given up); 9 the request as ask packs it, which has all that is not needed to take a free lock: n, the
--- time to claim, the life of a waiter that is not heard of, the channel on which it is told ('': it cannot be, so it is not queued),
--- the id of this call on that channel, its label.
+-- acquire: ARGV 2 attempt, 3 ttl, 4 how: take (it wants the lock for itself alone, and nothing else, and waits for it), wait, look
+-- (its place, if it has one, is kept) or leave (its place is given up); 5 the request as ask packs it: mode (e, s, p), n, limit, ttl,
+-- time to claim, keep, reserve, life of a waiter that is not heard of, channel on which it is told ('': it cannot be, so it is not
+-- queued), id of this call on that channel, label.
 local function acquire()
   local now = clock()
   local st = enter(now)
   if not st then
     return {'S'}
   end
-  local reply = ARGV[3] == 'e' and st.left == 0 and take(st, now)
+  local reply = ARGV[4] == 'take' and st.left == 0 and take(st, now)
   if reply then
     return reply
   end
   local l = load(KEYS[1], ARGV[2])
   expire(l, now)
-  reply = ask_for(st, l, ARGV[2], asked(ARGV[9]), tonumber(ARGV[7]), ARGV[8], now)
+  reply = ask_for(st, l, ARGV[2], asked(ARGV[5]), ARGV[4], now)
   save(l, now)
   return reply
 end
@@ -756,7 +768,7 @@ local function release()
   local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
   if kept[1] and not kept[2] and ARGV[5] == '0' and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
     local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
-    if token <= since and (keep == 0 or ARGV[3] == '0') then
+    if token <= since and (keep == 0 or ARGV[3] == '0') then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
       return {'G'}
     end
@@ -766,7 +778,7 @@ local function release()
   if not st then
     return {'S'}
   end
-  local l = load(KEYS[1], attempt)
+  local l = load(KEYS[1], attempt, kept)
   expire(l, now)
   local h, mode = find(l, attempt)
   local found = h ~= nil
@@ -812,7 +824,7 @@ local function renew()
   if h and is_broken(h) then
     return {'B', asked(h.ask).by, 0, h.till <= now and 1 or 0}
   end
-  if not h or h.till <= now then
+  if not h or h.till <= now and l.life > 0 then -- a lock with its holder alone ends with its key
     return gone(l, ARGV[2], now)
   end
   local ttl = tonumber(ARGV[3])
@@ -830,7 +842,7 @@ local function renew()
     if mode == 'e' then
       redis.call('HSET', l.key, 'x', l.x)
     end
-    redis.call('PEXPIRE', l.key, math.ceil((ends(h) - now) / 1000), 'GT')
+    redis.call('PEXPIRE', l.key, millis(ends(h) - now), 'GT')
   end
   return granted(h, now)
 end
