@@ -38,10 +38,14 @@ func TestEverything(t *testing.T) {
 	}
 	for _, s := range scenario.All() {
 		for _, c := range contender.All(0) {
+			in := d.Scenario(s.Name)
 			if c.Role == contender.Limit && s.Contended() {
+				if in != nil && in.Contender(c.Name) != nil {
+					t.Errorf("%s, which cannot wait, was measured in %s", c.Name, s.Name)
+				}
 				continue
 			}
-			if in := d.Scenario(s.Name); in == nil || in.Contender(c.Name) == nil || len(in.Contender(c.Name).Runs) != 1 {
+			if in == nil || in.Contender(c.Name) == nil || len(in.Contender(c.Name).Runs) != 1 {
 				t.Errorf("%s in %s was not measured", c.Name, s.Name)
 			} else if run := in.Contender(c.Name).Runs[0]; !s.Contended() && run.Holds == 0 {
 				t.Errorf("%s never held in %s: %s", c.Name, s.Name, run.Problem)

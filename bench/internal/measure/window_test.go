@@ -18,7 +18,7 @@ func TestWindow(t *testing.T) {
 		{asking: -1, turns: []turn{
 			{got: 90 * msec, wait: 5 * msec, gap: 1 * msec},   // before the clock
 			{got: 110 * msec, wait: 20 * msec, gap: 2 * msec}, // began before the clock
-			{got: 150 * msec, wait: 10 * msec, gap: -1},       // nobody held it before
+			{got: 150 * msec, wait: 9 * msec, gap: -1},        // nobody held it before
 			{got: 200 * msec, wait: 1 * msec, gap: 4 * msec},  // at the last moment
 			{got: 230 * msec, wait: 40 * msec, gap: 9 * msec}, // it had waited 10 ms when the clock stopped
 			{got: 240 * msec, wait: 5 * msec, gap: 9 * msec},  // began after the clock
@@ -26,15 +26,16 @@ func TestWindow(t *testing.T) {
 		{asking: 120 * msec, turns: []turn{{got: 105 * msec, wait: 6 * msec, gap: 3 * msec}}, // has waited 80 ms in vain
 			failures: []failure{{50 * msec, errors.New("early")}, {130 * msec, errors.New("gave up")}}},
 		{asking: 210 * msec}, // asked after the clock
+		{asking: -1, turns: []turn{{got: 180 * msec, wait: 7 * msec, gap: -1}}},
 	}
 	r := w.result([]string{"set"}, workers)
-	if r.Holds != 4 || r.Lasted != 100*time.Millisecond || r.Problem != "gave up" {
+	if r.Holds != 5 || r.Lasted != 100*time.Millisecond || r.Problem != "gave up" {
 		t.Errorf("%d holds in %v, %q", r.Holds, r.Lasted, r.Problem)
 	}
-	// Waits: 20, 10, 1, 6, and cut off 10, 80. Gaps: 2, 4, 3.
+	// Waits: 20, 9, 1, 6, 7, and cut off 10, 80. Gaps: 2, 4, 3.
 	want := map[figure.ID]float64{
-		figure.Throughput: 40, figure.WaitP50: 10, figure.WaitP99: 80, figure.WaitMax: 80, figure.ServedP99: 20,
-		figure.ShareMin: 0, figure.ShareMax: 3, figure.ShareRatio: 0, figure.Commands: 10, figure.Calls: 11.0 / 4,
+		figure.Throughput: 50, figure.WaitP50: 9, figure.WaitP99: 80, figure.WaitMax: 80, figure.ServedP99: 20,
+		figure.ShareMin: 0, figure.ShareMax: 3, figure.ShareRatio: 0, figure.Commands: 8, figure.Calls: 11.0 / 5,
 		figure.GapP50: 3, figure.GapP99: 4, figure.Failures: 1,
 	}
 	for _, id := range figure.All() {

@@ -97,7 +97,7 @@ func preface(d *result.Document) []string {
 	lines := []string{
 		fmt.Sprintf("%s %s (%s); %s", d.Server.Product, d.Server.Version, whose, strings.Join(versions, ", ")),
 		strings.TrimSuffix(fmt.Sprintf("%s, %d processors, %s, %s; load before: %s", m.System, m.Processors, m.Model, m.Go, m.Load), "; load before: "),
-		fmt.Sprintf("%d repetitions of %s after a warm-up of %s, contenders in turn: medians, with the spread (least…most). Times in ms.", d.Runs, d.For, d.Warm),
+		fmt.Sprintf("Repetitions: %d, each of %s after a warm-up of %s, contenders in turn. Medians, with the spread (least…most); times in ms.", d.Runs, d.For, d.Warm),
 		"×limit and ×peer: throughput by the limit's and by the best peer's, in the same repetition; p99 ×peer: the wait by the shortest of any peer.",
 	}
 	if d.Runs < 5 {

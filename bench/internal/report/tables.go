@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// aligned prints rows for a terminal: the first column to the left, the others to the right if they are numbers in the first row's
-// company, that is in tables with more than four columns.
+// aligned prints rows for a terminal. Wide tables are tables of numbers: there all columns but the first are aligned to the right.
 func aligned(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {
