@@ -87,9 +87,9 @@ func newServedWorld(t *testing.T) *world {
 	return w
 }
 
-// onEachStore runs a test on the default store and on the one with TTLs.
+// onEachStore runs a test on the default store, on the one with TTLs, and on a real Redis.
 func onEachStore(t *testing.T, test func(*testing.T, *world)) {
-	for name, create := range map[string]func(*testing.T) *world{"directory": newWorld, "server": newServedWorld} {
+	for name, create := range map[string]func(*testing.T) *world{"directory": newWorld, "server": newServedWorld, "redis": newRedisWorld} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, create(t))
