@@ -1,2 +1,105 @@
-// Package redislock keeps locks in Redis.
+// Package redislock keeps locks in Redis 7.0 or later, or Valkey: the stores redis:// and rediss://.
+//
+//	locks, err := holdfast.Open(ctx, "redis://127.0.0.1:6379")     // import _ "holdfast.dev/redislock"
+//	locks := holdfast.New(redislock.New(client))                   // with a rueidis client of the program's own
+//
+// docs/stores/redis.md is for those who run it: parameters, faults, settings. This is for those who read or change it. The rules A1,
+// R2, … are those of package driver.
+//
+// # Who does what
+//
+// Everything that is decided is decided in the server, by a function library (engine.lua), each call atomically. A client sends
+// requests, at most one at a time for each call of Acquire, and is told on a channel of its own what happens to those that wait.
+//
+//	acquire   takes a free lock, goes on with what the attempt has already, or queues it        A1: idempotent by attempt
+//	release   ends or undoes an attempt, and hands the lock to the first that waits
+//	renew     makes a hold last longer, never shorter; claims a grant that came as a message
+//	break     ends somebody else's hold
+//	inspect   changes nothing
+//	open      reads what all clients of the store agree on, or writes it, for the first
+//
+// # One attempt's life, in the server
+//
+//	          acquire: free                                  renew, acquire
+//	unknown ────────────────────────────────▶ claimed ◀───────────────────┐
+//	   │                                         │  ▲                     │
+//	   └──▶ waiting ── its turn, it is told ──▶ unclaimed ── not claimed in time ──▶ lapsed: unknown again, or waiting anew
+//	           │ left, lost                      │        │
+//	           ▼                                 ▼        ▼ break
+//	        unknown      release, expiry ──▶ free, or kept for nobody until its minimum hold is over
+//
+// The lock is never free while somebody waits: whoever makes room gives it to the first in the queue in the same call, and tells that one
+// alone. A hold ends when it is released, when its time is over and somebody looks, or when its key expires.
+//
+// # Hand-over
+//
+//  1. Turn. A free lock with a queue goes to its head, never to a newcomer, also after an expiry.
+//  2. Claim. A grant that goes out as a message lives for the time to claim it (claim=, 2 s), or its TTL if that is less, until the
+//     waiter renews it. The client counts its validity from the last request that was answered "not yet" (T6), and asks first if little
+//     of that is left. The core's first renewal is the claim; if none comes the client claims by itself after 45 % of the time. Holds
+//     that are shorter cost no request for it.
+//  3. Ids. Every request has a new id on the client's channel, which takes the place of the last one's. Messages for other ids are
+//     old, and ignored: if they meant a grant, the answer to the newer request says so.
+//  4. Watch. The hand-over also tells the next in line to look when the claim must have come. Everybody who waits asks again every 3 to 4
+//     s, when the holder is to run out (staggered by place), and when the subscription was interrupted.
+//  5. Dead. SPUBLISH says whether anybody listens: a waiter whose client is gone is passed over in the same call. One that has not been
+//     heard of for twice its TTL, 10 s at least, is dropped; and so are those whose client let a grant lapse, and has not been heard
+//     of since: one that hangs costs one claim, not one for each of its waiters. A waiter that was dropped and lives finds out when
+//     it asks, and queues again, behind.
+//  6. Undo. Release takes an attempt out of the queue, or hands on what it was just granted. If it finds nothing, or if a request of
+//     the attempt may still be on its way, it leaves a tombstone for its TTL: what arrives later is refused.
+//  7. Subscription first. A request that would wait is queued only if its channel is subscribed, confirmed by the server.
+//  8. One queue. Readers behind a waiting writer wait; after a writer all readers up to the next go together, under one token; a
+//     request for many permits at the head holds back those behind it. Every holder has its own expiry.
+//  9. Never shorter. Renewals and repeated requests only move an end away. What is reported is never more than was asked for, whatever
+//     the server's clock did meanwhile.
+//
+// # Tokens
+//
+// A token is the server's time in microseconds, or one more than the last of this server process, or one more than the name remembers,
+// whichever is most. The process's last is in the library's memory. What was given out is below a ceiling in the store's key, raised
+// in steps of 5 s: a process that has forgotten begins there. A name whose token is ahead of the clock remembers it until the clock has
+// passed it, 10 s at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
+//
+// # The guard
+//
+// A restart can forget holds that their holders believe in. So a server that may have forgotten something grants nothing until the guard
+// has passed, and no TTL is longer than the guard. It is written into the store's key by the first client; one that asks for another is
+// refused. A server may have forgotten something if its replication id is not the one that the store's key trusts, unless it never
+// replicated and has been up for longer than the guard. Meanwhile holds that are known are renewed and released, and who wants a lock
+// queues. guard=0 turns it off: then nothing is promised about restarts, and tokens are volatile.
+//
+// # Time
+//
+// Ends are counted by the server's clock, validity by the client's ([driver.Boot]): clocks that run at different speeds by more than the
+// margin, and clocks that are stepped forward, are beyond what is promised. A clock that is set back makes holds of clients that
+// died last longer, and nothing else; tokens rise all the same.
+//
+// # Races, by name
+//
+//   - crossing: Release of a waiter meets its grant. The server decides the order: it is taken from the queue, or what it has is handed on.
+//   - late acquire: it arrives after its Release. The tombstone refuses it.
+//   - old push: a grant's message arrives after the grant has lapsed. Rule 2: the time is up, so it asks; rule 3, if it has asked since.
+//   - push before answer: the message overtakes the answer to the request that queued it. It is kept, and looked at after the answer.
+//   - lost push: rules 4 and 5.
+//   - released while asking: the request under way may be carried out after the Release, which therefore leaves a tombstone. Acquire
+//     answers ErrGone, and sends nothing more (R1).
+//   - two calls of one attempt: the later one is told; it wakes the other, which asks, and gets the same grant.
+//   - lost library: "Function not found" has done nothing. It is loaded, and called again.
+//   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
+//     others open the store anew.
+//
+// # Keys and their lives
+//
+//	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign. It stays.
+//	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone: its TTL or minimum hold. With others: as
+//	                           long as the last holder, waiter or tombstone counts, and 30 s; renewed with them. Free: deleted at once, but
+//	                           for tombstones (a TTL) and a token ahead of the clock (10 s).
+//	prefix permits:{name}      a semaphore, likewise.
+//	prefix inbox:…             a channel, not a key: subscribed while its client is open.
+//
+// # Errors
+//
+// What the server certainly declined is a *driver.Refused around a *[ServerError] that is one of this package's errors; it is not asked
+// again. No answer, an answer cut off, a server that is loading: unknown, and asked again by the core, under the same attempt.
 package redislock
