@@ -38,10 +38,9 @@ func silent(t *testing.T) string {
 func TestDialEndsWithContext(t *testing.T) {
 	address := silent(t)
 	for _, url := range []string{"redis://" + address + "?timeout=1m", "rediss://" + address + "?timeout=1m"} {
-		before := running()
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-		begin := time.Now()
-		_, err := Dial(ctx, options(t, url))
+		begin, err := time.Now(), error(nil)
+		nothingLeft(t, func() { _, err = Dial(ctx, options(t, url)) })
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || driver.Answered(err) {
 			t.Errorf("%s: %v", url, err)
@@ -49,8 +48,6 @@ func TestDialEndsWithContext(t *testing.T) {
 		if took := time.Since(begin); took > patience {
 			t.Errorf("%s: it took %v", url, took)
 		}
-		eventually(t, "nothing is left of it", func() bool { return running() <= before })
-
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		if _, err := Dial(ended, options(t, url)); !errors.Is(err, context.Canceled) {
@@ -70,12 +67,11 @@ func TestDialTimeout(t *testing.T) {
 // TestDialLateSuccess cancels at every stage of connecting: whoever gets an error leaves no connection behind.
 func TestDialLateSuccess(t *testing.T) {
 	s := start(t, servers.RedisPassword("right"))
-	before := running()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	got, failed := 0, 0
-	for range 100 {
+	try := func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		timer := time.AfterFunc(time.Duration(random.IntN(1500))*time.Microsecond, cancel)
 		c, err := Dial(ctx, options(t, "redis://:right@"+s.Addr()))
@@ -91,8 +87,12 @@ func TestDialLateSuccess(t *testing.T) {
 		timer.Stop()
 		cancel()
 	}
+	nothingLeft(t, func() {
+		for range 100 {
+			try()
+		}
+	})
 	t.Logf("%d connected, %d did not", got, failed)
-	eventually(t, "nothing is left of them", func() bool { return running() <= before })
 	eventually(t, "the server has no connection of ours", func() bool {
 		list, _ := do(t, s, "CLIENT", "LIST").(string)
 		return list != "" && !strings.Contains(list, "name=holdfast")

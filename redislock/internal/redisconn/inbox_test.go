@@ -97,6 +97,7 @@ var slowProbes = pace{probe: time.Hour, answer: patience, close: 2 * time.Second
 func both(t *testing.T, f func(t *testing.T, s *servers.Redis, c rueidis.Client)) {
 	for name, resp2 := range map[string]bool{"RESP2": true, "RESP3": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := start(t)
 			o := options(t, "redis://"+s.Addr())
 			o.AlwaysRESP2 = resp2
@@ -210,13 +211,13 @@ func TestInboxHalfOpen(t *testing.T) {
 // TestInboxIdle: nothing is wrong, so that the inbox stays up, and its owner does not see how it is watched.
 func TestInboxIdle(t *testing.T) {
 	both(t, func(t *testing.T, s *servers.Redis, c rueidis.Client) {
-		_, d := open(t, c, pace{probe: 300 * time.Millisecond, answer: patience, close: 2 * time.Second})
+		_, d := open(t, c, pace{probe: time.Second, answer: patience, close: 2 * time.Second})
 		d.await(t, "up", 1)
-		eventually(t, "five probes were sent", func() bool {
+		eventually(t, "three probes were sent", func() bool {
 			info, err := s.Info(context.Background(), "commandstats")
 			n := 0
 			fmt.Sscanf(info["cmdstat_spublish"], "calls=%d,", &n)
-			return err == nil && n >= 5
+			return err == nil && n >= 3
 		})
 		if n := d.count("down"); n > 0 {
 			t.Errorf("it went down %d times: %v", n, d.err)
@@ -228,7 +229,7 @@ func TestInboxIdle(t *testing.T) {
 func TestInboxNotAllowed(t *testing.T) {
 	s := start(t, servers.RedisUsers("default off", "app on >"+canary+" ~* &other +@all"))
 	c := dial(t, "redis://app:"+canary+"@"+s.Addr())
-	i, d := open(t, c, pace{probe: 20 * time.Millisecond, answer: patience, close: 2 * time.Second})
+	i, d := open(t, c, pace{probe: time.Second, answer: patience, close: 2 * time.Second})
 	isRefused(t, "a channel that is forbidden", i.Await(within(t, patience)), ErrPermission)
 	do(t, s, "ACL", "SETUSER", "app", "&inbox", "-spublish")
 	d.await(t, "up", 1)

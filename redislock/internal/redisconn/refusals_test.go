@@ -53,15 +53,15 @@ func noSecret(t testing.TB, what string, err error) {
 }
 
 // refuse dials where that must fail, and returns the error.
-func refuse(t testing.TB, url string) error {
+func refuse(t testing.TB, url string) (err error) {
 	t.Helper()
-	before := running()
-	c, err := Dial(within(t, patience), options(t, url))
-	if err == nil {
-		c.Close()
-		t.Fatal("connected")
-	}
-	eventually(t, "nothing is left of it", func() bool { return running() <= before })
+	nothingLeft(t, func() {
+		var c rueidis.Client
+		if c, err = Dial(within(t, patience), options(t, url)); err == nil {
+			c.Close()
+			t.Error("connected")
+		}
+	})
 	return err
 }
 

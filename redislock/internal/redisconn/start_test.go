@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,6 +92,20 @@ func running() (n int) {
 		}
 	}
 	return n
+}
+
+var labels atomic.Int64
+
+// nothingLeft runs f, and then waits until no goroutine is left that it has started.
+func nothingLeft(t testing.TB, f func()) {
+	t.Helper()
+	label := fmt.Sprintf("run-%d-", labels.Add(1))
+	pprof.Do(context.Background(), pprof.Labels("test", label), func(context.Context) { f() }) // children inherit it
+	eventually(t, "nothing is left of it", func() bool {
+		var all strings.Builder
+		pprof.Lookup("goroutine").WriteTo(&all, 1)
+		return !strings.Contains(all.String(), label)
+	})
 }
 
 // TestMain also checks that nothing is left when every test has closed what it opened.
