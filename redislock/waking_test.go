@@ -1,0 +1,98 @@
+package redislock_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/redislock"
+)
+
+// checks is how often a waiter asks by itself at the latest, though nothing was heard. With the time to claim a grant that was lost it
+// is what a lost message can cost; slow is what a busy machine may add.
+const (
+	checks = 4 * time.Second
+	slow   = 6 * time.Second
+)
+
+// aGrant is the message that somebody has the lock, and ours every message but those that a client sends to itself.
+func aGrant(text string) bool { return strings.HasPrefix(text, "g ") }
+func ours(text string) bool   { return !strings.Contains(text, "are you there") }
+
+// once loses the first message of a kind.
+func once(which func(string) bool) func(string) bool {
+	lost := false
+	return func(text string) bool {
+		if lost || !which(text) {
+			return false
+		}
+		lost = true
+		return true
+	}
+}
+
+// A lost message costs a few seconds at most. No TTL here is shorter than a minute: nobody is served because one has run out.
+func TestLostMessages(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		lost    func(text string) bool
+		waiters int
+	}{
+		{"the grant of the only waiter", once(aGrant), 1},
+		{"the grant of the first of three", once(aGrant), 3},
+		{"the hint to the second", once(func(text string) bool { return strings.HasPrefix(text, "n ") }), 3},
+		{"all of ours, for ever", ours, 2},
+		{"all, for ever", func(string) bool { return true }, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := startRedis(t)
+			messages := newGap(t, server.Addr())
+			direct, deaf := dial(t, server.Addr(), "guard=0"), dial(t, messages.addr(), "guard=0")
+			holder := ask("lock", "holder", time.Minute)
+			token := take(t, direct, holder).Token
+			var all []*waiter
+			for range c.waiters {
+				all = append(all, queue(t, deaf, ask("lock", "waiter", time.Minute)))
+			}
+			messages.lose(c.lost)
+			since := direct.Clock().Now()
+			release(t, direct, holder)
+			for len(all) > 0 {
+				var w *waiter
+				w, all = anyServed(t, all)
+				if took := w.granted.Sub(since); took > checks+redislock.DefaultClaim+slow {
+					t.Errorf("served after %v", took)
+				}
+				if w.grant.Token <= token {
+					t.Errorf("token %d after %d", w.grant.Token, token)
+				}
+				token, since = w.grant.Token, direct.Clock().Now()
+				release(t, deaf, w.r)
+			}
+			if len(messages.losses()) == 0 {
+				t.Error("no message was lost")
+			}
+			nothingLeft(t, server, direct, deaf)
+		})
+	}
+}
+
+// anyServed waits until one of them is served, and returns the others: a lost message can cost a place in the queue.
+func anyServed(t testing.TB, all []*waiter) (first *waiter, others []*waiter) {
+	t.Helper()
+	until(t, "one of the waiters is served", func() bool {
+		for i, w := range all {
+			select {
+			case <-w.done:
+				first, others = w, slices.Delete(slices.Clone(all), i, i+1)
+				return true
+			default:
+			}
+		}
+		return false
+	})
+	first.served()
+	return first, others
+}
