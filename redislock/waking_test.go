@@ -2,10 +2,12 @@ package redislock_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast.dev/driver"
 	"holdfast.dev/redislock"
 )
 
@@ -95,4 +97,71 @@ func anyServed(t testing.TB, all []*waiter) (first *waiter, others []*waiter) {
 	})
 	first.served()
 	return first, others
+}
+
+// A subscription that is half-open, so that the server believes in it and nothing arrives, is noticed and replaced; and whoever waits is
+// served, meanwhile and afterwards, within a few seconds.
+func TestHalfOpenSubscription(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	messages := newGap(t, server.Addr())
+	direct, deaf := dial(t, server.Addr(), "guard=0"), dial(t, messages.addr(), "guard=0")
+	holder := ask("lock", "holder", time.Minute)
+	take(t, direct, holder)
+	first := queue(t, deaf, ask("lock", "first", time.Minute))
+	second := queue(t, deaf, ask("lock", "second", time.Minute))
+	if n := messages.silence(); n != 1 {
+		t.Fatalf("the client has %d subscriptions", n)
+	}
+	since := direct.Clock().Now()
+	release(t, direct, holder)
+	for all := []*waiter{first, second}; len(all) > 0; {
+		var w *waiter
+		w, all = anyServed(t, all)
+		if took := w.granted.Sub(since); took > checks+redislock.DefaultClaim+slow {
+			t.Errorf("%q is served after %v", w.r.Label, took)
+		}
+		since = direct.Clock().Now()
+		release(t, deaf, w.r)
+	}
+	until(t, "a new subscription", func() bool { return messages.silence() == 2 })
+	nothingLeft(t, server, direct, deaf)
+}
+
+// However many wait, and for whatever, a client has one subscription and one other connection. When all have been served or have given
+// up, it remembers nothing of them.
+func TestOneSubscription(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	a, b := dial(t, server.Addr(), "guard=0"), dial(t, server.Addr(), "guard=0")
+	var held []*driver.Request
+	var all []*waiter
+	for i := range 20 {
+		held = append(held, ask("lock"+strconv.Itoa(i), "holder", time.Minute))
+		take(t, a, held[i])
+		for range 5 {
+			all = append(all, queue(t, a, ask(held[i].Name, "a", time.Minute)), queue(t, b, ask(held[i].Name, "b", time.Minute)))
+		}
+	}
+	listening(t, server, 2)
+	if list := command(t, server, "CLIENT", "LIST").(string); strings.Count(list, " ssub=1 ") != 2 || strings.Count(list, "\n") != 5 {
+		t.Errorf("the connections of two clients, and one of the test's:\n%s", list)
+	}
+	if turns, parties := b.Known(); turns != 100 || parties != 100 {
+		t.Errorf("the client knows %d attempts and %d calls of the 100 that wait", turns, parties)
+	}
+	for _, w := range all {
+		w.ends()
+		<-w.done
+		if w.err == nil {
+			t.Fatalf("%q was served", w.r.Label)
+		}
+		if s := map[string]*redislock.Store{"a": a, "b": b}[w.r.Label]; s.Release(t.Context(), w.r) != nil {
+			t.Fatalf("%q had no place to give up", w.r.Label)
+		}
+	}
+	for _, r := range held {
+		release(t, a, r)
+	}
+	nothingLeft(t, server, a, b)
 }
