@@ -1,0 +1,271 @@
+package redislock_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/locktest/servers"
+	"holdfast.dev/redislock"
+)
+
+// guardTime is the guard of most tests here: no shorter, because one call proves no more than a second of it.
+const guardTime = 3 * time.Second
+
+// tryOnce asks for a lock without waiting.
+func tryOnce(t *testing.T, s driver.Store, r *driver.Request) (*driver.Grant, error) {
+	t.Helper()
+	now := *r
+	now.NoWait = true
+	return s.Acquire(inTime(t), &now)
+}
+
+// guardOver waits until a store grants: as waiting clients do it asks now and then, which proves that time has passed.
+func guardOver(t *testing.T, s driver.Store, name string) {
+	t.Helper()
+	r := ask(name, "prober", time.Second)
+	until(t, "the guard is over", func() bool {
+		_, err := tryOnce(t, s, r)
+		return err == nil
+	})
+	release(t, s, r)
+}
+
+// crash is a kill -9 and a new start, with nothing on disk: all is forgotten.
+func crash(t *testing.T, s *servers.Redis) {
+	t.Helper()
+	s.Kill()
+	if err := s.Restart(inTime(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A server that has forgotten everything grants nothing before the guard is over: what it granted before may still be valid. Who comes
+// meanwhile is told how long it takes; who waits is served afterwards, in order.
+func TestGuardAfterACrash(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	params := "guard=" + guardTime.String()
+	s, other := dial(t, server.Addr(), params), dial(t, server.Addr(), params)
+	guardOver(t, s, "lock")
+	r := ask("lock", "holder", guardTime)
+	before := take(t, s, r)
+	asked := s.Clock().Now()
+
+	crash(t, server)
+	started := s.Clock().Now()
+	var guarded *driver.Guarded
+	_, err := tryOnce(t, other, ask("lock", "newcomer", time.Second))
+	if !errors.As(err, &guarded) || guarded.Left <= 0 || guarded.Left > guardTime || !driver.Answered(err) {
+		t.Fatalf("during the guard: %v", err)
+	}
+	var waiters []*waiter
+	var told atomic.Int64
+	for i := range 5 {
+		store := []driver.Store{s, other}[i%2]
+		w := queue(t, store, ask("lock", fmt.Sprint("waiter ", i), time.Minute))
+		waiters = append(waiters, w)
+	}
+	last := ask("lock", "last", time.Minute)
+	last.Waiting = func(p driver.Progress) {
+		if p.Guard > 0 && p.Guard <= guardTime && p.Place == 6 {
+			told.Store(1)
+		}
+	}
+	waiters = append(waiters, begin(t, other, last))
+	until(t, "a waiter is told of the guard and its place", func() bool { return told.Load() == 1 })
+	info, err := other.Inspect(t.Context(), "lock", driver.Exclusive)
+	if err != nil || info.Guard <= 0 || info.Guard > guardTime || len(info.Waiters) != 6 || len(info.Holders) != 0 {
+		t.Errorf("inspected during the guard: %+v, %v", info, err)
+	}
+
+	token := before.Token
+	for i, w := range waiters {
+		grant := w.served()
+		if i == 0 {
+			if since := w.granted.Sub(started); since < guardTime {
+				t.Errorf("granted %v after the server came back, before the guard of %v was over", since, guardTime)
+			}
+			if end := asked.Add(guardTime); w.granted.Before(end) {
+				t.Error("granted while the hold from before could be valid")
+			}
+		}
+		if grant.Token <= token {
+			t.Errorf("the token %d follows %d", grant.Token, token)
+		}
+		token = grant.Token
+		for _, later := range waiters[i+1:] {
+			later.waits()
+		}
+		release(t, []driver.Store{s, other, s, other, s, other}[i], w.r)
+	}
+	if _, err := tryOnce(t, s, ask("lock", "newcomer", time.Second)); err != nil {
+		t.Errorf("after the guard: %v", err)
+	}
+}
+
+// While the guard is on what is known goes on: a server that has its data back lets holders renew and release, but hands nothing over.
+func TestGuardKeepsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, servers.RedisSet("appendonly", "yes"), servers.RedisSet("appendfsync", "always"))
+	s := dial(t, server.Addr(), "guard="+guardTime.String())
+	guardOver(t, s, "probe")
+	kept, freed := ask("kept", "holder", guardTime), ask("freed", "holder", guardTime)
+	grant := take(t, s, kept)
+	lease := grant.Lease
+	take(t, s, freed)
+	waiter := queue(t, s, ask("freed", "waiter", guardTime))
+	crash(t, server)
+	started := s.Clock().Now()
+	left, err := lease.Renew(inTime(t), guardTime)
+	if s.Clock().Now().Sub(grant.Asked) > guardTime {
+		t.Skip("this machine is too busy: the hold has run out meanwhile")
+	}
+	if err != nil || left < guardTime-time.Second {
+		t.Errorf("a hold that the server still knows is renewed by %v, %v", left, err)
+	}
+	release(t, s, freed)
+	waiter.waits()
+	if _, err := tryOnce(t, s, ask("freed", "newcomer", time.Second)); !errors.As(err, new(*driver.Guarded)) {
+		t.Errorf("a newcomer during the guard: %v", err)
+	}
+	again := *kept
+	again.NoWait = true
+	if grant, err := s.Acquire(inTime(t), &again); err != nil || grant.TTL > guardTime {
+		t.Errorf("a holder that asks again: %+v, %v", grant, err)
+	}
+	until(t, "the guard is over", func() bool { // and it is renewed all the time
+		if _, err := lease.Renew(inTime(t), guardTime); err != nil {
+			t.Fatalf("a renewal during the guard: %v", err)
+		}
+		select {
+		case <-waiter.done:
+			return true
+		default:
+			return false
+		}
+	})
+	waiter.served()
+	if since := waiter.granted.Sub(started); since < guardTime {
+		t.Errorf("handed over %v after the start, before the guard was over", since)
+	}
+	release(t, s, kept)
+}
+
+// Lost functions are no restart: the server knows that it is the same reign. Nor is a flush of the data, by a server that remembers.
+func TestNoGuardAfterFlushes(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	s := dial(t, server.Addr(), "guard="+guardTime.String())
+	guardOver(t, s, "probe")
+	grant := take(t, s, ask("lock", "holder", time.Second))
+	for _, flush := range [][]string{{"FUNCTION", "FLUSH"}, {"SCRIPT", "FLUSH"}, {"FLUSHALL"}} {
+		command(t, server, flush...)
+		next, err := tryOnce(t, s, ask("lock "+flush[0], "newcomer", time.Second))
+		if err != nil {
+			t.Errorf("after %v: %v", flush, err)
+			continue
+		}
+		if next.Token <= grant.Token {
+			t.Errorf("after %v the token is %d, before it was %d", flush, next.Token, grant.Token)
+		}
+		grant = next
+	}
+}
+
+// A server that has been up for longer than the guard, and never replicated, has forgotten nothing: a new store on it is open at once.
+func TestNoGuardOnAServerThatIsUp(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	up := func() string {
+		info, err := server.Info(t.Context(), "server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info["uptime_in_seconds"]
+	}
+	young := dial(t, server.Addr(), "guard=1m&prefix=young:")
+	if _, err := tryOnce(t, young, ask("lock", "newcomer", time.Second)); !errors.As(err, new(*driver.Guarded)) {
+		t.Errorf("a guard that is longer than the server is up: %v", err)
+	}
+	off := dial(t, server.Addr(), "guard=0&prefix=off:")
+	take(t, off, ask("lock", "newcomer", time.Second))
+	until(t, "the server is up for 2 seconds", func() bool { return up() >= "2" })
+	old := dial(t, server.Addr(), "guard=1s&prefix=old:")
+	take(t, old, ask("lock", "newcomer", time.Second))
+
+	startRedis(t, servers.RedisReplicaOf(server))
+	replicated := dial(t, server.Addr(), "guard=1s&prefix=replicated:")
+	if _, err := tryOnce(t, replicated, ask("lock", "newcomer", time.Second)); !errors.As(err, new(*driver.Guarded)) {
+		t.Errorf("a server with a replica, however long it is up: %v", err)
+	}
+}
+
+// A clock that is set forward proves nothing: one call counts for a second of the guard at most.
+func TestGuardAndTheClock(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, servers.RedisClock())
+	s := dial(t, server.Addr(), "guard=20s")
+	r := ask("lock", "newcomer", time.Second)
+	var left time.Duration
+	guardLeft := func() time.Duration {
+		t.Helper()
+		var guarded *driver.Guarded
+		if _, err := tryOnce(t, s, r); !errors.As(err, &guarded) {
+			t.Fatalf("the guard is over: %v", err)
+		}
+		return guarded.Left
+	}
+	left = guardLeft()
+	for _, step := range []time.Duration{time.Minute, -time.Hour, 2 * time.Hour, -time.Minute} {
+		begun := time.Now()
+		if err := server.StepClock(step); err != nil {
+			t.Fatal(err)
+		}
+		now := guardLeft()
+		if now < left-time.Second-time.Since(begun) || now > left {
+			t.Errorf("with the clock stepped by %v the guard has %v left, before it had %v", step, now, left)
+		}
+		left = now
+	}
+}
+
+// guard=0 grants at once, also after a crash; and says that it does not survive one.
+func TestGuardOff(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	s := dial(t, server.Addr(), "guard=0")
+	g, err := s.Guarantees(t.Context())
+	if err != nil || g.SurvivesRestart || g.Fencing != driver.FencingVolatile || g.MaxTTL != redislock.MaxTTL {
+		t.Errorf("guarantees %+v, %v", g, err)
+	}
+	before := take(t, s, ask("lock", "holder", time.Hour))
+	crash(t, server)
+	var after *driver.Grant
+	until(t, "the client is connected again", func() bool {
+		after, err = tryOnce(t, s, ask("lock", "newcomer", time.Hour))
+		return err == nil || driver.Answered(err)
+	})
+	if err != nil || after.Token <= before.Token {
+		t.Errorf("after a crash: %v, %v", after, err)
+	}
+}
+
+// A TTL above the guard is never granted, nor renewed to.
+func TestGuardBoundsTTLs(t *testing.T) {
+	t.Parallel()
+	s := dial(t, startRedis(t).Addr(), "guard=500ms")
+	guardOver(t, s, "probe")
+	r := ask("lock", "holder", time.Hour)
+	grant := take(t, s, r)
+	if grant.TTL > 500*time.Millisecond {
+		t.Errorf("granted for %v", grant.TTL)
+	}
+	if left, err := grant.Lease.Renew(t.Context(), time.Hour); left > 500*time.Millisecond || err != nil {
+		t.Errorf("renewed by %v, %v", left, err)
+	}
+	release(t, s, r)
+}
