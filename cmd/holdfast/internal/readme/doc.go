@@ -1,5 +1,5 @@
 // Package readme is a test: it runs everything that README.md shows, in a clean copy of the repository, in the order in which a
-// newcomer reads it. And it runs the command lines of docs/coming-from.md.
+// newcomer reads it. And it runs the command lines of docs/coming-from.md, and what docs/stores/redis.md shows.
 //
 // # The clean copy
 //
@@ -27,6 +27,7 @@
 //	<!-- test: until Ctrl-D -->      the block's command goes on while those marked "meanwhile" run, and then sees the end of its input
 //	<!-- test: meanwhile -->         the block is run in a second terminal, once the first one's command holds a lock; nothing that was
 //	                                 exported in the first counts there
+//	<!-- test: server -->            the block's command is a server; it goes on until the test ends. Only docs/stores has it
 //
 // Commands that stand for the reader's own, a report and a deployment, are stand-ins that leave a note that they were run.
 package readme

@@ -24,7 +24,7 @@ func TestReadme(t *testing.T) {
 	}
 	h.standIn(t, filepath.Join(h.home, "bin", "report"))
 	h.standIn(t, filepath.Join(h.repository, "deploy.sh"))
-	r := &reader{t: t, house: h, first: newTerminal(t, h), second: newTerminal(t, h)}
+	r := newReader(t, h, "README.md")
 	for _, b := range all {
 		r.read(b)
 	}
@@ -41,10 +41,11 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// A reader does what the README says, block by block.
+// A reader does what a page says, block by block.
 type reader struct {
 	t      *testing.T
 	house  *house
+	page   string // for errors
 	first  *terminal
 	second *terminal   // what is exported in the first counts for nothing here
 	open   *background // in the first terminal
@@ -52,13 +53,15 @@ type reader struct {
 	ran    map[string]int
 }
 
+func newReader(t *testing.T, h *house, page string) *reader {
+	t.Helper()
+	return &reader{t: t, house: h, page: page, first: newTerminal(t, h), second: newTerminal(t, h), ran: make(map[string]int)}
+}
+
 func (r *reader) read(b block) {
 	r.t.Helper()
 	if b.mark != "meanwhile" {
 		r.interrupt()
-	}
-	if r.ran == nil {
-		r.ran = make(map[string]int)
 	}
 	name, isFile := strings.CutPrefix(b.mark, "file ")
 	switch {
@@ -74,12 +77,12 @@ func (r *reader) read(b block) {
 		r.console(r.first, b)
 	case b.language == "sh" && b.mark == "" && !strings.HasPrefix(b.text, "#!"):
 		if output := r.first.run(r.t, "set -e\n"+b.text); r.first.code != 0 {
-			r.t.Fatalf("README.md:%d ends with code %d:\n%s\nit printed:\n%s", b.line, r.first.code, b.text, output)
+			r.t.Fatalf("%s:%d ends with code %d:\n%s\nit printed:\n%s", r.page, b.line, r.first.code, b.text, output)
 		}
 	case b.language == "crontab" && b.mark == "":
 		r.crontab(b)
 	default:
-		r.t.Fatalf("README.md:%d: nobody knows how to run a block %q marked %q; see the package comment of this test", b.line, b.language, b.mark)
+		r.t.Fatalf("%s:%d: nobody knows how to run a block %q marked %q; see the package comment of this test", r.page, b.line, b.language, b.mark)
 	}
 	r.ran[b.language]++
 }
@@ -89,7 +92,7 @@ func (r *reader) console(term *terminal, b block) {
 	r.t.Helper()
 	all, err := steps(b.text)
 	if err != nil {
-		r.t.Fatalf("README.md:%d: %v", b.line, err)
+		r.t.Fatalf("%s:%d: %v", r.page, b.line, err)
 	}
 	for i, s := range all {
 		command := s.command
@@ -98,11 +101,11 @@ func (r *reader) console(term *terminal, b block) {
 			continue
 		}
 		if output := term.run(r.t, command); !alike(s.output, output) {
-			r.t.Fatalf("README.md:%d: %sshould print:\n%s\nbut printed:\n%s", b.line, command, s.output, output)
+			r.t.Fatalf("%s:%d: %sshould print:\n%s\nbut printed:\n%s", r.page, b.line, command, s.output, output)
 		}
 		told := i+1 < len(all) && strings.TrimSpace(all[i+1].command) == "echo $?"
 		if term.code != 0 && !told {
-			r.t.Fatalf("README.md:%d: %sended with code %d, which is not shown", b.line, command, term.code)
+			r.t.Fatalf("%s:%d: %sended with code %d, which is not shown", r.page, b.line, command, term.code)
 		}
 	}
 }
@@ -128,7 +131,7 @@ func (r *reader) begin(b block) {
 	r.t.Helper()
 	all, err := steps(b.text)
 	if err != nil || len(all) != 1 {
-		r.t.Fatalf("README.md:%d: %d commands, %v; want one", b.line, len(all), err)
+		r.t.Fatalf("%s:%d: %d commands, %v; want one", r.page, b.line, len(all), err)
 	}
 	r.open, r.shown = r.first.begin(r.t, all[0].command), all[0].output
 }

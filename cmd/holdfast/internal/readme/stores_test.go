@@ -1,0 +1,96 @@
+//go:build unix
+
+package readme
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/locktest/servers"
+)
+
+// The port of the server that docs/stores/redis.md starts. The test has another in its place.
+const shownPort = "6390"
+
+// Rule: what docs/stores/redis.md tells to type works as it says, on a server that is started as it says; and its Go stands in the examples
+// of the driver, which are compiled.
+func TestRedisPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	port := freePort(t)
+	const page = "docs/stores/redis.md"
+	text, err := os.ReadFile(filepath.Join(h.repository, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := os.ReadFile(filepath.Join(h.repository, "redislock", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := blocks(strings.ReplaceAll(string(text), shownPort, port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t, h, page)
+	if output := r.first.run(t, `CGO_ENABLED=0 go build -o ~/bin/ ./cmd/holdfast && export PATH=~/bin:$PATH`); r.first.code != 0 {
+		t.Fatal(output)
+	}
+	for _, b := range all {
+		switch {
+		case b.language == "mermaid":
+		case b.language == "go":
+			if !strings.Contains(string(examples), indented(b.text)) {
+				t.Errorf("%s:%d: this Go is in no example of redislock:\n%s", page, b.line, b.text)
+			}
+			r.ran["go"]++
+		case b.mark == "server":
+			r.serve(b, port)
+		default:
+			r.read(b)
+		}
+	}
+	r.interrupt()
+	if r.ran["console"] < 6 || r.ran["go"] < 2 {
+		t.Errorf("only these were found: %v", r.ran)
+	}
+}
+
+// indented is a piece of Go as it stands in a function.
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("\t" + line)
+	}
+	return b.String()
+}
+
+// freePort is one where a server can be started; without a server to start there is nothing to test.
+func freePort(t *testing.T) string {
+	t.Helper()
+	server, err := servers.StartRedis(t.Context())
+	servers.Need(t, err)
+	defer server.Close()
+	return strconv.Itoa(server.Port())
+}
+
+// serve starts the server of a block, in a terminal of its own, and waits until it answers. It is killed when the test ends.
+func (r *reader) serve(b block, port string) {
+	r.t.Helper()
+	all, err := steps(b.text)
+	if err != nil || len(all) != 1 {
+		r.t.Fatalf("%s:%d: %d commands, %v; want one", r.page, b.line, len(all), err)
+	}
+	term := newTerminal(r.t, r.house)
+	server := term.begin(r.t, "cd ~/tmp && exec "+all[0].command) // its log is long, and it leaves files
+	look := newTerminal(r.t, r.house)
+	for look.run(r.t, "redis-cli -p "+port+" ping") != "PONG\n" {
+		if !server.runs() {
+			r.t.Fatalf("%s:%d: %sended:\n%s", r.page, b.line, all[0].command, server.finish(r.t))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
