@@ -27,7 +27,8 @@
 //	<!-- test: until Ctrl-D -->      the block's command goes on while those marked "meanwhile" run, and then sees the end of its input
 //	<!-- test: meanwhile -->         the block is run in a second terminal, once the first one's command holds a lock; nothing that was
 //	                                 exported in the first counts there
-//	<!-- test: server -->            the block's command is a server; it goes on until the test ends. Only docs/stores has it
+//	<!-- test: server -->            the block's command is a server; it goes on until the test ends
+//	<!-- test: with server -->       the block needs that server; where Redis is not installed it is not run
 //
 // Commands that stand for the reader's own, a report and a deployment, are stand-ins that leave a note that they were run.
 package readme

@@ -18,13 +18,14 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := blocks(string(text))
+	port := portForRedis(t)
+	all, err := blocks(strings.ReplaceAll(string(text), shownPort, port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.standIn(t, filepath.Join(h.home, "bin", "report"))
 	h.standIn(t, filepath.Join(h.repository, "deploy.sh"))
-	r := newReader(t, h, "README.md")
+	r := newReader(t, h, "README.md", port)
 	for _, b := range all {
 		r.read(b)
 	}
@@ -46,6 +47,8 @@ type reader struct {
 	t      *testing.T
 	house  *house
 	page   string // for errors
+	port   string // of the server that the page starts
+	served bool   // it was started
 	first  *terminal
 	second *terminal   // what is exported in the first counts for nothing here
 	open   *background // in the first terminal
@@ -53,9 +56,9 @@ type reader struct {
 	ran    map[string]int
 }
 
-func newReader(t *testing.T, h *house, page string) *reader {
+func newReader(t *testing.T, h *house, page, port string) *reader {
 	t.Helper()
-	return &reader{t: t, house: h, page: page, first: newTerminal(t, h), second: newTerminal(t, h), ran: make(map[string]int)}
+	return &reader{t: t, house: h, page: page, port: port, first: newTerminal(t, h), second: newTerminal(t, h), ran: make(map[string]int)}
 }
 
 func (r *reader) read(b block) {
@@ -73,7 +76,11 @@ func (r *reader) read(b block) {
 	case b.language == "console" && b.mark == "meanwhile" && r.open != nil:
 		r.awaitLock()
 		r.console(r.second, b)
-	case b.language == "console" && b.mark == "":
+	case b.language == "console" && b.mark == "server":
+		r.serve(b)
+	case b.language == "console" && b.mark == "with server" && !r.served:
+		r.t.Logf("%s:%d was not run: there is no server for it on this machine", r.page, b.line)
+	case b.language == "console" && (b.mark == "" || b.mark == "with server"):
 		r.console(r.first, b)
 	case b.language == "sh" && b.mark == "" && !strings.HasPrefix(b.text, "#!"):
 		if output := r.first.run(r.t, "set -e\n"+b.text); r.first.code != 0 {
