@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 		}
 		todo.do()
 		return
+	}
+	flag.Parse()
+	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
+		flag.Set("test.parallel", "6") // most of these tests wait for time to pass
 	}
 	os.Exit(m.Run())
 }

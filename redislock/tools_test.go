@@ -141,7 +141,7 @@ func command(t testing.TB, server *servers.Redis, args ...string) any {
 	return answer
 }
 
-// shown is who holds and who waits, by labels: "a, b <- c, d".
+// shown is who holds and who waits, by the last words of their labels: "a, b <- c, d".
 func shown(t testing.TB, s driver.Inspector, name string) string {
 	t.Helper()
 	info, err := s.Inspect(t.Context(), name, driver.Exclusive)
@@ -149,11 +149,12 @@ func shown(t testing.TB, s driver.Inspector, name string) string {
 		t.Fatalf("inspecting: %v", err)
 	}
 	var holders, waiters []string
+	last := func(label string) string { return label[strings.LastIndex(label, " ")+1:] }
 	for _, h := range info.Holders {
-		holders = append(holders, h.Label)
+		holders = append(holders, last(h.Label))
 	}
 	for _, w := range info.Waiters {
-		waiters = append(waiters, w.Label)
+		waiters = append(waiters, last(w.Label))
 	}
 	return fmt.Sprintf("%s <- %s", strings.Join(holders, ", "), strings.Join(waiters, ", "))
 }
