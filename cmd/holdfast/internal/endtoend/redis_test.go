@@ -210,10 +210,17 @@ func TestRedisProgramKilled(t *testing.T) {
 	r := w.start("holdfast", "run", "--ttl", ttl.String(), "x", "--", "actor", "-stubborn", "-beat", "-children", "1", w.journal, "a")
 	actors := w.cast("a", 2)
 	next := w.start("holdfast", "run", "x", "--", "actor", "-leave", w.journal, "next")
-	w.awaitWaiters(w.client(), "x", 1)
+	client := w.client()
+	w.awaitWaiters(client, "x", 1)
 	r.kill(unix.SIGKILL)
 	r.ends(128 + int(unix.SIGKILL))
 	until(t, "its command is dead", func() bool { return !actors[0].alive() && !actors[1].alive() })
+	until(t, "the next one has begun", func() bool { // whoever asks makes the server look whether the lock is free
+		if hold, err := client.Mutex("x").TryLock(t.Context()); err == nil {
+			hold.Unlock()
+		}
+		return w.saw("next", "start") > 0
+	})
 	next.ends(0)
 	if began := w.when("next", "start") - begin; began < ttl {
 		t.Errorf("the next one began %v after the killed one, whose TTL was %v", began, ttl)
@@ -242,7 +249,7 @@ func TestRedisPassword(t *testing.T) {
 		}
 	}
 	w.storeAt("redis://:" + canary + "@" + server.Addr() + "?guard=0")
-	r := w.start("holdfast", "run", "-v", "x", "--", "actor", w.journal, "a")
+	r := w.start("holdfast", "run", "-v", "--ttl", "3s", "x", "--", "actor", w.journal, "a")
 	w.cast("a", 1)
 	for _, p := range processes(func(p process) bool { return contains(strings.Join(p.args(), " "), canary) }) {
 		t.Errorf("the list of processes shows the password: %v", p)
