@@ -150,9 +150,13 @@ func (p *program) use(given bool, l look) error {
 	return err
 }
 
-// openToLook opens a store for somebody who takes no lock there: whatever TTLs it allows, the shortest is one of them.
+// openToLook opens a store for somebody who takes no lock there, and so does not mind if the default TTL is more than it allows.
 func openToLook(ctx context.Context, url string, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
-	return holdfast.Open(ctx, url, append(opts, holdfast.TTL(holdfast.MinTTL))...)
+	locks, err := holdfast.Open(ctx, url, opts...)
+	if errors.Is(err, holdfast.ErrTTL) {
+		locks, err = holdfast.Open(ctx, url, append(opts, holdfast.TTL(holdfast.MinTTL))...)
+	}
+	return locks, err
 }
 
 // completeSchemes completes the schemes that there are.
