@@ -23,7 +23,7 @@ func step(t testing.TB, server *servers.Redis, d time.Duration) {
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, servers.RedisClock())
-	a, b := watch(t, server, "0"), watch(t, server, "0")
+	a, b := watch(t, server.Addr(), "0"), watch(t, server.Addr(), "0")
 	hold := a.lock("first", nil).granted(t)
 	second := b.lock("second", hold)
 	until(t, "the second waits", func() bool { return shown(t, a.store, "lock") == "first <- second" })
@@ -55,7 +55,7 @@ func TestClockAhead(t *testing.T) {
 func TestClockBack(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, servers.RedisClock())
-	a, b := watch(t, server, "0"), watch(t, server, "0")
+	a, b := watch(t, server.Addr(), "0"), watch(t, server.Addr(), "0")
 	hold := a.lock("first", nil).granted(t)
 	second := b.lock("second", hold)
 	until(t, "the second waits", func() bool { return shown(t, a.store, "lock") == "first <- second" })

@@ -41,7 +41,7 @@ func (r *room) enter(ctx context.Context, locks *holdfast.Client) error {
 func TestTroublesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	clients := []*watched{watch(t, server, "0"), watch(t, server, "0")}
+	clients := []*watched{watch(t, server.Addr(), "0"), watch(t, server.Addr(), "0")}
 	var r room
 	var enough atomic.Bool
 	var group sync.WaitGroup

@@ -63,7 +63,7 @@ func TestTroubles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := startRedis(t, c.options...)
-			a, b := watch(t, server, c.guard), watch(t, server, c.guard)
+			a, b := watch(t, server.Addr(), c.guard), watch(t, server.Addr(), c.guard)
 			hold := a.lock("first", nil).granted(t) // on a server that was started just now, when its guard is over
 			second := a.lock("second", hold)
 			until(t, "the second waits", func() bool { return shown(t, a.store, "lock") == "first <- second" })
@@ -138,9 +138,9 @@ type watched struct {
 	renewals atomic.Int64
 }
 
-func watch(t testing.TB, server *servers.Redis, guard string) *watched {
+func watch(t testing.TB, address, guard string) *watched {
 	t.Helper()
-	w := &watched{t: t, store: dial(t, server.Addr(), "guard="+guard)}
+	w := &watched{t: t, store: dial(t, address, "guard="+guard)}
 	w.locks = holdfast.New(w.store, holdfast.TTL(lockTTL), holdfast.WithObserver(w))
 	t.Cleanup(func() { w.locks.Close() })
 	return w

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/locktest/netfault"
 	"holdfast.dev/redislock"
 )
 
@@ -164,4 +165,37 @@ func TestOneSubscription(t *testing.T) {
 		release(t, a, r)
 	}
 	nothingLeft(t, server, a, b)
+}
+
+// While a client is cut off the lock is passed on to others: nobody can tell it of a grant. As soon as it hears again it asks, and does
+// not wait until it would have asked anyway.
+func TestAsksAfterReconnect(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	proxy, err := netfault.New(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	direct, linked := dial(t, server.Addr(), "guard=0"), watch(t, proxy.Addr(), "0")
+	holder := ask("lock", "holder", time.Minute)
+	take(t, direct, holder)
+	asked := time.Now()
+	waiter := linked.lock("cut-off", nil)
+	until(t, "it waits", func() bool { return shown(t, direct, "lock") == "holder <- cut-off" })
+	proxy.Refuse()
+	proxy.Cut()
+	listening(t, server, 1)
+	release(t, direct, holder)
+	if now := shown(t, direct, "lock"); now != " <- " {
+		t.Errorf("after the release: %s", now)
+	}
+	proxy.Accept()
+	hold := waiter.granted(t)
+	if took := time.Since(asked); took > checks*3/4 { // nobody asks by himself before that
+		t.Errorf("served %v after it had asked", took)
+	}
+	if err := hold.Unlock(); err != nil {
+		t.Errorf("unlocking: %v", err)
+	}
 }
