@@ -25,7 +25,7 @@
 // # Library
 //
 //	Call ── the function is there ──▶ its answer
-//	  └── "Function not found" ──▶ FUNCTION LOAD ──┬── loaded, or somebody else just did ──▶ Call, once more ──▶ its answer, or ErrReplaced
+//	  └── "Function not found" ──▶ FUNCTION LOAD ──┬── loaded, or somebody else just did ──▶ Call, again ──▶ its answer, or ErrReplaced
 //	                                               └── forbidden ──▶ ErrPermission, with what an administrator has to do
 //
 // An unknown function has done nothing, so that the repetition is safe whatever it does.

@@ -210,8 +210,11 @@ func TestInboxHalfOpen(t *testing.T) {
 
 // TestInboxIdle: nothing is wrong, so that the inbox stays up, and its owner does not see how it is watched.
 func TestInboxIdle(t *testing.T) {
-	both(t, func(t *testing.T, s *servers.Redis, c rueidis.Client) {
-		_, d := open(t, c, pace{probe: time.Second, answer: patience, close: 2 * time.Second})
+	for _, resp2 := range []bool{false, true} {
+		s := start(t)
+		o := options(t, "redis://"+s.Addr())
+		o.AlwaysRESP2 = resp2
+		_, d := open(t, adopted(t, o), pace{probe: time.Second, answer: patience, close: 2 * time.Second})
 		d.await(t, "up", 1)
 		eventually(t, "three probes were sent", func() bool {
 			info, err := s.Info(context.Background(), "commandstats")
@@ -219,16 +222,53 @@ func TestInboxIdle(t *testing.T) {
 			fmt.Sscanf(info["cmdstat_spublish"], "calls=%d,", &n)
 			return err == nil && n >= 3
 		})
-		if n := d.count("down"); n > 0 {
-			t.Errorf("it went down %d times: %v", n, d.err)
+		d.mu.Lock()
+		if len(d.lines) != 1 {
+			t.Errorf("it told %q, %v", d.lines, d.err)
 		}
-	})
+		d.mu.Unlock()
+	}
+}
+
+// adopted connects as a program would that brings its own client along.
+func adopted(t *testing.T, o rueidis.ClientOption) rueidis.Client {
+	t.Helper()
+	raw, err := rueidis.NewClient(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(raw.Close)
+	return Adopt(raw)
+}
+
+// TestInboxOldSession: a connection that was given up still delivers, and so does one whose inbox was closed.
+func TestInboxOldSession(t *testing.T) {
+	s := start(t)
+	i, d := open(t, dial(t, "redis://"+s.Addr()), slowProbes)
+	for n := 1; n <= 2; n++ {
+		d.await(t, "up", n)
+		i.mu.Lock()
+		old := i.session
+		i.mu.Unlock()
+		if n == 1 {
+			do(t, s, "CLIENT", "KILL", "TYPE", "pubsub")
+			d.await(t, "down", 1)
+		} else {
+			i.Close()
+		}
+		old.message(rueidis.PubSubMessage{Channel: "inbox", Message: "old"})
+		old.up = false // as if it had never been
+		old.subscription(rueidis.PubSubSubscription{Kind: "ssubscribe", Channel: "inbox"})
+	}
+	if d.count("message old") > 0 || d.count("up") != 2 || i.up.Load() {
+		t.Errorf("an old session was heard: %q", d.lines)
+	}
 }
 
 // TestInboxNotAllowed: first the channel is forbidden, then only writing to it.
 func TestInboxNotAllowed(t *testing.T) {
 	s := start(t, servers.RedisUsers("default off", "app on >"+canary+" ~* &other +@all"))
-	c := dial(t, "redis://app:"+canary+"@"+s.Addr())
+	c := adopted(t, options(t, "redis://app:"+canary+"@"+s.Addr()))
 	i, d := open(t, c, pace{probe: time.Second, answer: patience, close: 2 * time.Second})
 	isRefused(t, "a channel that is forbidden", i.Await(within(t, patience)), ErrPermission)
 	do(t, s, "ACL", "SETUSER", "app", "&inbox", "-spublish")

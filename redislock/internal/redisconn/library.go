@@ -27,7 +27,7 @@ func (l *Library) Call(ctx context.Context, c rueidis.Client, function string, k
 	if err == nil {
 		return m, nil
 	}
-	for range 3 { // somebody else's loading may fail, and somebody may flush what was just loaded
+	for range 10 { // somebody else's loading may fail, and somebody may flush what was just loaded
 		if !notFound(err) {
 			break
 		}
@@ -40,13 +40,34 @@ func (l *Library) Call(ctx context.Context, c rueidis.Client, function string, k
 	case err == nil, rueidis.IsRedisNil(err):
 		return m, nil
 	case notFound(err):
-		return rueidis.RedisMessage{}, l.replaced()
+		return rueidis.RedisMessage{}, l.missing(ctx, c, keys)
 	}
 	return rueidis.RedisMessage{}, Error(err)
 }
 
+// missing says why a function is still not there: only a library that is seen to be another's, or that may not be looked at, is a refusal.
+func (l *Library) missing(ctx context.Context, c rueidis.Client, keys []string) error {
+	code, found, err := l.stored(ctx, c, keys)
+	switch {
+	case isPermission(err), err == nil && found && code != l.Code:
+		return l.replaced()
+	case err != nil:
+		return err
+	}
+	return &ServerError{Code: "ERR", Err: ErrTemporary, Message: "the server loses the function library " + l.Name +
+		" as often as it is loaded; find out who runs FUNCTION FLUSH or DELETE"}
+}
+
 func build(c rueidis.Client, function string, keys, args []string) rueidis.Completed {
 	return c.B().Fcall().Function(function).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+}
+
+// where sends cmd to the node of a cluster that has the keys.
+func where(cmd rueidis.Completed, keys []string) rueidis.Completed {
+	if len(keys) > 0 {
+		return cmd.SetSlot(keys[0])
+	}
+	return cmd
 }
 
 func notFound(err error) bool {
@@ -92,11 +113,7 @@ func (l *Library) loadOnce(ctx context.Context, c rueidis.Client, keys []string)
 
 // load sends the library. there: one of its name was there before, whoever's that is.
 func (l *Library) load(ctx context.Context, c rueidis.Client, keys []string) (there bool, err error) {
-	cmd := c.B().FunctionLoad().FunctionCode(l.Code).Build()
-	if len(keys) > 0 {
-		cmd = cmd.SetSlot(keys[0]) // to the node of a cluster that has the key
-	}
-	err = c.Do(ctx, cmd).Error()
+	err = c.Do(ctx, where(c.B().FunctionLoad().FunctionCode(l.Code).Build(), keys)).Error()
 	if text := serverText(err); strings.HasSuffix(text, "already exists") {
 		if strings.HasPrefix(text, "Library") {
 			return true, nil
@@ -109,11 +126,11 @@ func (l *Library) load(ctx context.Context, c rueidis.Client, keys []string) (th
 // Load makes sure that the library is there, and that it is ours. A server that forbids to look or to load is no error: an administrator
 // may have loaded it, and the first Call will tell.
 func (l *Library) Load(ctx context.Context, c rueidis.Client) error {
-	code, found, err := l.stored(ctx, c)
+	code, found, err := l.stored(ctx, c, nil)
 	if err == nil && !found {
 		var there bool
 		if there, err = l.load(ctx, c, nil); there {
-			code, found, err = l.stored(ctx, c)
+			code, found, err = l.stored(ctx, c, nil)
 		}
 	}
 	switch {
@@ -126,8 +143,8 @@ func (l *Library) Load(ctx context.Context, c rueidis.Client) error {
 }
 
 // stored returns the code of the library of our name that the server has.
-func (l *Library) stored(ctx context.Context, c rueidis.Client) (code string, found bool, err error) {
-	list, err := c.Do(ctx, c.B().FunctionList().Libraryname(l.Name).Withcode().Build()).ToArray()
+func (l *Library) stored(ctx context.Context, c rueidis.Client, keys []string) (code string, found bool, err error) {
+	list, err := c.Do(ctx, where(c.B().FunctionList().Libraryname(l.Name).Withcode().Build(), keys)).ToArray()
 	if err != nil {
 		return "", false, Error(err)
 	}

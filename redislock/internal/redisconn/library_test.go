@@ -130,6 +130,22 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestLostAgain: a library that vanishes as often as it is loaded is not one that was replaced.
+func TestLostAgain(t *testing.T) {
+	s := start(t)
+	c := dial(t, "redis://"+s.Addr())
+	if err := trial.Load(within(t, patience), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.missing(within(t, patience), c, nil); !errors.Is(err, ErrTemporary) || driver.Answered(err) {
+		t.Errorf("ours is there: %v", err)
+	}
+	do(t, s, "FUNCTION", "FLUSH")
+	if err := trial.missing(within(t, patience), c, nil); !errors.Is(err, ErrTemporary) || driver.Answered(err) {
+		t.Errorf("none is there: %v", err)
+	}
+}
+
 // TestLoadForbidden: an administrator has loaded the library, and its user may only call it.
 func TestLoadForbidden(t *testing.T) {
 	s := start(t, servers.RedisUsers("default off", "app on >"+canary+" ~* &* +@all -function", "admin on >x ~* &* +@all"))

@@ -83,7 +83,7 @@ func meaningOf(text string) (code, rest string, m meaning, found bool) {
 	if m, found = byCode[code]; found {
 		return code, rest, m, true
 	}
-	if len(code) < 3 || strings.ContainsFunc(code, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+	if len(code) < 3 || len(code) > 20 || strings.ContainsFunc(code, func(r rune) bool { return r < 'A' || r > 'Z' }) {
 		return "ERR", text, m, false
 	}
 	return code, rest, m, false

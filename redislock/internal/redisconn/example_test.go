@@ -1,0 +1,56 @@
+package redisconn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+func ExampleOptions() {
+	u, err := driver.ParseURL("redis://app:secret@[::1]/2?timeout=2s&prefix=locks")
+	if err != nil {
+		panic(err)
+	}
+	o, err := redisconn.Options(u, "prefix")
+	fmt.Println(o.InitAddress, o.SelectDB, o.ConnWriteTimeout, err)
+
+	u, _ = driver.ParseURL("redis://localhost?ca=ca.pem")
+	_, err = redisconn.Options(u)
+	fmt.Println(err)
+	// Output:
+	// [[::1]:6379] 2 2s <nil>
+	// not a usable store URL (redis://…): parameter "ca": is for TLS; write rediss:// instead of redis://, or leave it out
+}
+
+// How a driver uses the parts together.
+func Example() {
+	open := func(ctx context.Context, u *driver.URL) error {
+		o, err := redisconn.Options(u)
+		if err != nil {
+			return err
+		}
+		c, err := redisconn.Dial(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		library := &redisconn.Library{Name: "hello_1", Code: "#!lua name=hello_1\n…"}
+		if err := library.Load(ctx, c); errors.Is(err, redisconn.ErrReplaced) {
+			return err
+		}
+		inbox := redisconn.OpenInbox(c, "hello:inbox", redisconn.Events{Message: func(text string) { fmt.Println(text) }})
+		defer inbox.Close()
+		if err := inbox.Await(ctx); err != nil {
+			return err
+		}
+		_, err = library.Call(ctx, c, "hello", []string{"key"}, []string{"argument"})
+		return err
+	}
+	u, _ := driver.ParseURL("redis://localhost/first")
+	fmt.Println(open(context.Background(), u))
+	// Output:
+	// not a usable store URL (redis://…): its path is the number of a database; write /0, or leave it out
+}
