@@ -48,7 +48,7 @@ func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 		if err != nil {
 			return nil, w.cutOff(ctx, err)
 		}
-		grant, pause, err := w.weigh(reply)
+		grant, pause, err := w.weigh(ctx, reply)
 		if grant != nil || err != nil {
 			return grant, err
 		}
@@ -106,7 +106,7 @@ func (w *wait) pack(channel string) pack {
 }
 
 // weigh reads an answer: a grant, an error, or how long to wait before asking again.
-func (w *wait) weigh(a reply) (*driver.Grant, time.Duration, error) {
+func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration, error) {
 	switch a.says {
 	case saysGranted:
 		if len(a.rest) == 1 { // taken, as it was asked for
@@ -128,11 +128,11 @@ func (w *wait) weigh(a reply) (*driver.Grant, time.Duration, error) {
 		}
 		return nil, w.pause(0, 0, a.span(0)), w.standing(0, 0, a.span(0), nil)
 	}
-	return nil, 0, w.refusal(a)
+	return nil, 0, w.refusal(ctx, a)
 }
 
 // refusal is an answer that is neither a grant nor a place in the queue.
-func (w *wait) refusal(a reply) error {
+func (w *wait) refusal(ctx context.Context, a reply) error {
 	switch a.says {
 	case saysGone, saysUndone:
 		return fmt.Errorf("%w: it was released before it was asked for", driver.ErrGone)
@@ -143,7 +143,7 @@ func (w *wait) refusal(a reply) error {
 	case saysFull:
 		return &driver.Refused{Err: ErrQueueFull}
 	}
-	return w.s.strange(fnAcquire)
+	return w.s.strange(ctx, fnAcquire)
 }
 
 // held is why there is no grant.

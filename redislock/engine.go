@@ -26,12 +26,17 @@ const format = 1
 var engine = redisconn.Library{Name: "holdfast_" + version, Code: code}
 
 const (
-	fnOpen    = "holdfast_" + version + "_open"
-	fnAcquire = "holdfast_" + version + "_acquire"
-	fnRelease = "holdfast_" + version + "_release"
-	fnRenew   = "holdfast_" + version + "_renew"
-	fnBreak   = "holdfast_" + version + "_break"
-	fnInspect = "holdfast_" + version + "_inspect"
+	functions = "holdfast_" + version + "_" // begins the name of each
+
+	fnOpen    = functions + "open"
+	fnAcquire = functions + "acquire"
+	fnRelease = functions + "release"
+	fnRenew   = functions + "renew"
+	fnBreak   = functions + "break"
+	fnInspect = functions + "inspect"
+
+	fnAcquires = functions + "acquires" // several
+	fnReleases = functions + "releases" // several, of those that let go or renew
 )
 
 // How the functions answer: see engine.lua.
@@ -47,7 +52,11 @@ const (
 	saysOther    = "R"
 	saysFull     = "F"
 	saysReopened = "S"
+	saysFailed   = "E"
 )
+
+// released is the number that means that a hold was released; greater ones are tokens. No other library answers so by chance.
+const released = 1<<50 - 1
 
 // A reply is what a function answered.
 type reply struct {
@@ -63,30 +72,51 @@ func (s *Store) call(ctx context.Context, function, key string, args ...string) 
 			return reply{}, err
 		}
 		args[0] = id
-		message, err := engine.Call(ctx, s.client, function, []string{key, s.keys.store()}, args)
+		message, err := s.combinerOf(function).do(ctx, &command{function: function, key: key, args: args})
 		if err != nil {
 			return reply{}, s.failure(err)
 		}
-		all, err := message.ToArray()
-		if err != nil || len(all) == 0 {
-			return reply{}, s.strange(function)
-		}
-		says, err := all[0].ToString()
+		r, ok := readReply(message)
 		switch {
-		case err != nil:
-			return reply{}, s.strange(function)
-		case says == saysReopened && again < 2:
+		case !ok:
+			return reply{}, s.strange(ctx, function)
+		case r.says == saysReopened && again < 2:
 			s.forget(id)
 			continue
 		}
-		return reply{says, all[1:]}, nil
+		return r, nil
 	}
-	return reply{}, s.strange(function)
+	return reply{}, s.strange(ctx, function)
 }
 
-// strange is an answer that the engine does not give: somebody has put something else in its place.
-func (s *Store) strange(function string) error {
-	return s.failure(fmt.Errorf("%w: function %s gave an answer that it never gives", redisconn.ErrReplaced, function))
+// combinerOf returns who sends calls of that function.
+func (s *Store) combinerOf(function string) *combiner {
+	if function == fnAcquire {
+		return &s.acquires
+	}
+	return &s.releases
+}
+
+// readReply reads an answer: a number alone, or an array that begins with a letter.
+func readReply(m rueidis.RedisMessage) (reply, bool) {
+	if m.IsInt64() {
+		n, err := m.AsInt64()
+		return reply{saysGranted, []rueidis.RedisMessage{m}}, err == nil && n >= released
+	}
+	all, err := m.ToArray()
+	if err != nil || len(all) == 0 {
+		return reply{}, false
+	}
+	says, err := all[0].ToString()
+	return reply{says, all[1:]}, err == nil
+}
+
+// strange is an answer that the engine does not give: somebody has put something else in its place, or the connection is at fault.
+func (s *Store) strange(ctx context.Context, function string) error {
+	if err := engine.Load(ctx, s.client); err != nil {
+		return s.failure(err)
+	}
+	return fmt.Errorf("function %s gave an answer that it never gives", function)
 }
 
 // number returns the i-th element behind the first, or 0.

@@ -25,6 +25,7 @@
 --
 -- Replies are arrays; the first element tells which:
 --   G token spare left               holds, for that long
+--   a number instead of an array     in the common cases: the token of one who holds as it asked, or RELEASED
 --   W place left guard holders…      waits
 --   H left guard holders…            somebody else has it, and nothing is queued
 --   N                                there is no such hold or waiter; T the same, because it was undone before
@@ -32,14 +33,18 @@
 --   U left                           nothing is granted for so long: the guard
 --   L limit                          another limit is in use; R another mode or number was asked for; F the queue is full
 --   S                                this is not the store that was opened: open it again
+--   E text                           one of several calls failed
 
 local REIGN_EVERY = 100000     -- how often the id of the reign is read again
 local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable ceiling is raised
 local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
 local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
-local TOKEN_STAY = 10000000    -- how long at most the token of a free name stays, if it is ahead of the clock
+local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
+local AHEAD = 1000             -- fewer tokens than microseconds are given in one request
+local LEAST_TOKEN = 2 ^ 50      -- a lesser one is not answered by a number alone: such a number says that this is not our library
+local RELEASED = 2 ^ 50 - 1
 local SHOWN = 8                -- how many of the holders somebody who waits is told of
 
 local META = '<ddddddddddddd'  -- token life head tail waiting limit count taken soonest gen live tombs suspect
@@ -52,11 +57,22 @@ local NOBODY = '------------------------------------------------' -- 48, as an a
 local last = 0
 local stores = {}
 
-local KEYS, ARGV -- of the call at hand
+local latest = 0         -- the latest time that this process has seen
 
+local KEYS, ARGV, moment -- of the call at hand
+local behind             -- whether the clock was set back, and has not caught up yet
+
+-- clock is the time; of all that is done in one request, the same.
 local function clock()
-  local t = redis.call('TIME')
-  return t[1] * 1000000 + t[2]
+  if not moment then
+    local t = redis.call('TIME')
+    moment = t[1] * 1000000 + t[2]
+    behind = moment < latest - 1000000
+    if moment > latest then
+      latest = moment
+    end
+  end
+  return moment
 end
 
 ---------------------------------------------------------------------------------------------------------------------------------
@@ -110,6 +126,7 @@ local function look(key, id, now)
     st.left = math.max(0, st.left - math.min(math.max(0, now - st.heard), CREDIT))
     st.heard = now
   end
+  st.ceiling = math.max(st.ceiling, tonumber(kept[3] or 0)) -- another version of this library may have raised it
   if not kept[1] or (st.left == 0 and st.trusted ~= reign) then -- flushed by somebody, or a reign that has become safe
     if st.left == 0 then
       st.trusted = reign
@@ -140,7 +157,9 @@ local function next_token(st, name_token, reserve, now)
   end
   last = token + reserve
   if last > st.ceiling then
-    st.ceiling = last + CEILING_STEP
+    -- Ahead of the clock, not of the tokens: else each loss of this memory would send them further ahead.
+    local step = st.guard > 0 and math.min(CEILING_STEP, st.guard / 2) or CEILING_STEP
+    st.ceiling = math.max(now + step, last + AHEAD, tonumber(redis.call('HGET', KEYS[2], 'ceiling') or 0))
     redis.call('HSET', KEYS[2], 'ceiling', string.format('%.0f', st.ceiling))
   end
   return token
@@ -181,6 +200,22 @@ end
 
 local function is_broken(h) return h.state == 'b' or h.state == 'v' end
 
+-- cap brings the end of a hold down to what its owner can believe, after the clock was set back: no more than it ever asked for, from now
+-- on. It reports whether anything changed.
+local function cap(h, now)
+  local r = asked(h.ask)
+  local most = now + r.ttl
+  if h.state == 'k' then
+    most = now + r.keep
+  elseif h.state == 'u' or h.state == 'v' then
+    most = now + math.min(r.ttl, r.claim)
+  end
+  local till, keep = math.min(h.till, most), math.min(h.keep, now + r.keep)
+  local changed = till < h.till or keep < h.keep
+  h.till, h.keep = till, keep
+  return changed
+end
+
 -- ends is when a holder makes room, unless it is renewed.
 local function ends(h) return math.max(h.till, h.keep) end
 
@@ -212,6 +247,13 @@ local function load(key, attempt, kept)
       l.token = l.holder.token + asked(l.holder.ask).reserve
     end
   end
+  if behind then
+    l.soonest = math.min(l.soonest, moment) -- look at all of them
+    l.suspect = math.min(l.suspect, moment - 1)
+    if l.holder and cap(l.holder, moment) then
+      l.x = l.holder.attempt .. record(l.holder)
+    end
+  end
   return l
 end
 
@@ -229,12 +271,17 @@ local function meta(l)
     l.suspect)
 end
 
--- save_free writes back a lock that nobody has or wants: it stays for as long as a tombstone or its token is needed, or not at all.
-local function save_free(l, now)
-  local needed = l.tombs
-  if l.token >= now then
-    needed = math.max(needed, math.min(l.token, now + TOKEN_STAY) + 1000)
+-- needed_until is until when the key must live, whoever holds: for its tombstones, and for its token if that is ahead of the clock.
+local function needed_until(l, now)
+  if l.token < now then
+    return l.tombs
   end
+  return math.max(l.tombs, math.min(l.token, now + TOKEN_STAY) + 1000)
+end
+
+-- save_free writes back a lock that nobody has or wants: it stays for as long as it must, or not at all.
+local function save_free(l, now)
+  local needed = needed_until(l, now)
   if needed > now then
     l.life = needed
     redis.call('HSET', l.key, 'x', '', 'm', meta(l))
@@ -260,7 +307,7 @@ local function save(l, now)
   if l.x == '' and l.count == 0 and l.waiting == 0 then
     return save_free(l, now)
   end
-  local needed = math.max(l.tombs, l.longest or 0)
+  local needed = math.max(needed_until(l, now), l.longest or 0)
   if l.holder then
     needed = math.max(needed, ends(l.holder))
   end
@@ -361,9 +408,9 @@ end
 
 -- swap_id puts another attempt, or none, in the place of one.
 local function swap_id(l, old, new)
-  local all, at = ids(l), 1
+  local all, at = ids(l), 0
   repeat
-    at = string.find(all, old, at, true)
+    at = string.find(all, old, at + 1, true)
   until (at - 1) % 48 == 0
   l.ids = string.sub(all, 1, at - 1) .. new .. string.sub(all, at + 48)
   l.ids_changed = true
@@ -383,6 +430,9 @@ end
 local function read_other(l, id)
   local h = read_record(redis.call('HGET', l.key, 'h' .. id), 1)
   h.attempt = id
+  if behind and cap(h, moment) and not l.reading then
+    redis.call('HSET', l.key, 'h' .. id, record(h))
+  end
   return h
 end
 
@@ -393,8 +443,7 @@ local function keeps(h, now)
   end
   local id = h.attempt
   if h.state ~= 'k' then
-    local name = string.format('kept-%.0f-', h.token)
-    id = name .. string.sub(h.attempt, #name + 1) -- the attempt may come again; tokens of readers are not unique, ends of attempts are
+    id = 'kept----' .. redis.sha1hex(h.attempt .. h.granted) -- the attempt may come again, and be kept again
   end
   return {attempt = id, token = h.token, granted = h.granted, till = h.keep, keep = h.keep, state = 'k', ask = h.ask}
 end
@@ -422,6 +471,7 @@ local function finish(l, h, mode, stays, now)
   end
   if rest then
     put(l, rest, mode)
+    l.soonest = math.min(l.soonest, rest.till)
   else
     l.count, l.taken = l.count - 1, l.taken - asked(h.ask).n
   end
@@ -473,10 +523,8 @@ local function find(l, attempt)
   if l.holder and l.holder.attempt == attempt then
     return l.holder, 'e'
   end
-  local text = l.held and redis.call('HGET', l.key, 'h' .. attempt) -- once more: it may have run out since
-  if text then
-    local h = read_record(text, 1)
-    h.attempt = attempt
+  if l.held and redis.call('HEXISTS', l.key, 'h' .. attempt) == 1 then -- it may have run out since
+    local h = read_other(l, attempt)
     return h, asked(h.ask).mode
   end
   return nil
@@ -581,11 +629,22 @@ local function look_in(r, delay)
   end
 end
 
+-- look_in_last tells the last in the queue to look in a while, if it is of another client.
+local function look_in_last(l, channel, delay)
+  local text = l.tail > l.head and redis.call('HGET', l.key, 'q' .. l.tail)
+  if text then
+    local r = asked(read_waiter(text).ask)
+    if r.channel ~= channel then
+      look_in(r, delay)
+    end
+  end
+end
+
 -- serve gives the lock to the head of the queue for as long as that fits. It is the only way by which somebody who waits is served.
 -- self is the attempt that asks right now: it needs no message. Whoever is granted the lock is told, alone; and the next in line is
 -- told to look when that grant may have lapsed. It returns self's hold.
 local function serve(st, l, self, now)
-  local mine, window
+  local mine, window, told
   while l.waiting > 0 do
     local w = peek(l)
     if not w then
@@ -597,6 +656,9 @@ local function serve(st, l, self, now)
     elseif not fits(l, r) then
       if window then
         look_in(r, window)
+        if r.channel == told then -- if that client hangs, somebody else must notice
+          look_in_last(l, told, window)
+        end
       end
       break
     else
@@ -607,7 +669,7 @@ local function serve(st, l, self, now)
       elseif tell(r.channel, string.format('g %s %.0f %.0f', r.id, h.token, r.reserve)) == 0 then
         finish(l, h, r.mode, false, now) -- nobody listens any more
       else
-        window = h.till - now
+        window, told = h.till - now, r.channel
       end
     end
   end
@@ -700,6 +762,12 @@ end
 
 -- take is the common case: nobody has the lock, and it is taken in one write. What is not said in the reply is as it was asked for.
 local function take(st, now)
+  if last >= now then
+    if last - now > AHEAD then -- the token will be ahead of the clock, and the key must remember it
+      return nil
+    end
+    now = last + 1 -- several in one request: the clock will have passed this before the next one
+  end
   local ttl = ARGV[3] + 0
   local token = next_token(st, 0, 0, now)
   local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, 0) .. 'c' .. ARGV[5]
@@ -707,7 +775,10 @@ local function take(st, now)
     return nil
   end
   redis.call('PEXPIRE', KEYS[1], millis(ttl))
-  return {'G', token}
+  if token < LEAST_TOKEN then
+    return {'G', token}
+  end
+  return token
 end
 
 -- ask_for is an attempt that finds the lock in use, or finds itself in it.
@@ -770,7 +841,7 @@ local function release()
     local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
     if token <= since and (keep == 0 or ARGV[3] == '0') then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
-      return {'G'}
+      return RELEASED
     end
   end
   local now = clock()
@@ -781,9 +852,9 @@ local function release()
   local l = load(KEYS[1], attempt, kept)
   expire(l, now)
   local h, mode = find(l, attempt)
-  local found = h ~= nil
+  local found, rest = h ~= nil, nil
   if found then
-    finish(l, h, mode, ARGV[3] == '1', now)
+    rest = finish(l, h, mode, ARGV[3] == '1', now)
   else
     found = withdraw(l, attempt)
   end
@@ -793,10 +864,10 @@ local function release()
   if st.left == 0 then
     serve(st, l, '', now)
   end
-  if l.holder and l.holder.state == 'k' and l.waiting > 0 then -- nobody will hand it over: the head looks when it is free
+  if rest and l.waiting > 0 then -- nobody will hand over what is kept for nobody: the head looks when that is over
     local w = peek(l)
     if w then
-      look_in(asked(w.ask), ends(l.holder) - now)
+      look_in(asked(w.ask), rest.till - now)
     end
   end
   save(l, now)
@@ -907,6 +978,7 @@ local function inspect()
   local now = clock()
   local st = stores[ARGV[1]]
   local l = load(KEYS[1], '')
+  l.reading = true
   local held, waiting = {}, {}
   local function show(h)
     if h.till <= now then -- it has run out, and nobody has looked since
@@ -945,17 +1017,44 @@ local function open()
   return {ARGV[1], 1, guard}
 end
 
+local functions = {}
+
+-- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV, for each call: its
+-- function, how many arguments, these. It replies an array of their replies.
+local function several()
+  local keys, args = KEYS, ARGV
+  local replies, at = {}, 1
+  for i = 2, #keys do
+    local f, n = functions[args[at]], tonumber(args[at + 1]) -- acquire, release or renew
+    KEYS, ARGV = {keys[i], keys[1]}, {}
+    for j = 1, n do
+      ARGV[j] = args[at + 1 + j]
+    end
+    at = at + 2 + n
+    local fine, reply = pcall(f)
+    if not fine then
+      reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
+    end
+    replies[i - 1] = reply
+  end
+  return replies
+end
+
 local function register(name, f, flags)
+  functions[name] = f
   redis.register_function{function_name = 'holdfast_1_' .. name, flags = flags, callback = function(keys, args)
-    KEYS, ARGV = keys, args
+    KEYS, ARGV, moment = keys, args, nil
     return f()
   end}
 end
 
--- Without allow-oom a server that is out of memory would refuse to let go of what is held.
+-- Without allow-oom a server that is out of memory would refuse to let go of what is held. So what takes and what lets go are not sent
+-- together.
 register('open', open, {})
 register('acquire', acquire, {})
 register('release', release, {'allow-oom'})
 register('renew', renew, {'allow-oom'})
 register('break', break_hold, {'allow-oom'})
 register('inspect', inspect, {'no-writes'})
+register('acquires', several, {})
+register('releases', several, {'allow-oom'})

@@ -7,4 +7,6 @@ require (
 	holdfast.dev v0.0.0
 )
 
+require golang.org/x/sys v0.47.0 // indirect
+
 replace holdfast.dev => ../

@@ -26,7 +26,7 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 		FIFO:    true, Shared: true, Permits: true, Keep: true, Reserve: true,
 		MinTTL: MinTTL, MaxTTL: s.maxTTL(),
 		Beyond: []string{
-			"the server's clock is set forward while a lock is held: holds run out early by as much (fencing tokens still rise)",
+			"the server's clock is set forward while a lock is held, or within the guard after a restart: holds run out early by as much (fencing tokens still rise)",
 			"FLUSHALL, FLUSHDB, SWAPDB, DEL of a lock's key: holds are lost, and their holders told at their next renewal",
 		},
 	}

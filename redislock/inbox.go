@@ -71,7 +71,7 @@ func (s *Store) reconnected() {
 	defer s.mu.Unlock()
 	over := min(time.Duration(len(s.parties))*100*time.Microsecond, 2*time.Second)
 	for _, p := range s.parties {
-		p.lookIn = time.Duration(rand.Int64N(int64(over + 1)))
+		p.lookIn = time.Duration(1 + rand.Int64N(int64(over+1)))
 		p.rouse()
 	}
 }

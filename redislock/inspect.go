@@ -28,7 +28,7 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 	}
 	fields, err := message.ToArray()
 	if err != nil || len(fields) != 4 {
-		return nil, s.strange(fnInspect)
+		return nil, s.strange(ctx, fnInspect)
 	}
 	return readInfo(name, mode, fields), nil
 }
@@ -144,7 +144,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	case answer.says == saysGone:
 		return driver.ErrGone
 	case answer.says != saysGranted:
-		return s.strange(fnBreak)
+		return s.strange(ctx, fnBreak)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 		}
 		return 0, broken
 	}
-	return 0, s.strange(fnRenew)
+	return 0, s.strange(ctx, fnRenew)
 }
 
 // unrenewed keeps a refusal from being taken for the end of the hold: it says only that this renewal failed (L3).

@@ -110,8 +110,8 @@ func Prefix(text string) Option {
 // TTL is what locks have for which the program names none: the core's default otherwise.
 func TTL(d time.Duration) Option {
 	return func(c *config) {
-		if c.ttl = d; d < MinTTL || d > MaxTTL {
-			c.wrong = &optionError{"TTL", fmt.Sprintf("must be from %v to %v, such as 10s", MinTTL, MaxTTL)}
+		if c.ttl = d; d < coreMinTTL || d > MaxTTL {
+			c.wrong = &optionError{"TTL", fmt.Sprintf("must be from %v to %v, such as 10s", coreMinTTL, MaxTTL)}
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	case saysGone:
 		return driver.ErrGone
 	}
-	return s.strange(fnRelease)
+	return s.strange(ctx, fnRelease)
 }
 
 // undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its

@@ -3,8 +3,10 @@ package redislock
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,12 @@ const (
 	DefaultClaim = 2 * time.Second
 )
 
+// What the core has: drivers do not depend on it.
+const (
+	coreTTL    = 10 * time.Second       // its default
+	coreMinTTL = 100 * time.Millisecond // its least
+)
+
 // A Store is a client of one Redis. It is a driver.Store, a driver.Inspector and a driver.Breaker.
 type Store struct {
 	client rueidis.Client
@@ -39,9 +47,12 @@ type Store struct {
 
 	opening chan struct{} // has an element while somebody opens the store; a mutex that knows contexts
 	state   atomic.Pointer[opened]
+	longest time.Duration    // the guard that the store had when it was opened last; whoever opens has it
 	inbox   *redisconn.Inbox // nil until the store was opened once
 	channel string
 	hears   atomic.Bool // the inbox is up
+
+	acquires, releases combiner
 
 	last    atomic.Uint64 // the id of the last request
 	mu      sync.Mutex
@@ -72,6 +83,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 		client: client, owned: owned, text: text, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
 	}
+	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -130,6 +142,7 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	if s.config.guard != nil {
 		guard = *s.config.guard
 	}
+	guard = max(guard, s.longest) // the server may have forgotten it, but not the holds that were granted under it
 	message, err := engine.Call(ctx, s.client, fnOpen, []string{s.keys.store()}, []string{strings.ToLower(rand.Text()), micros(guard)})
 	if err != nil {
 		return nil, s.failure(err)
@@ -137,15 +150,16 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	all, err := message.ToArray()
 	r := reply{rest: all}
 	if err != nil || len(all) != 3 || r.text(0) == "" {
-		return nil, s.strange(fnOpen)
+		return nil, s.strange(ctx, fnOpen)
 	}
 	if r.number(1) != format {
 		return nil, &driver.Refused{Err: fmt.Errorf("%w: key %q says format %d, this program knows format %d: use a program of the same age, or another prefix",
 			ErrFormat, s.keys.store(), r.number(1), format)}
 	}
-	if found := r.span(2); s.config.guard != nil && found != guard {
-		return nil, &driver.Refused{Err: &GuardError{Asked: guard, Found: found, Key: s.keys.store()}}
+	if found := r.span(2); s.config.guard != nil && found != *s.config.guard {
+		return nil, &driver.Refused{Err: &GuardError{Asked: *s.config.guard, Found: found, Key: s.keys.store()}}
 	}
+	s.longest = r.span(2)
 	return &opened{id: r.text(0), guard: r.span(2)}, nil
 }
 
@@ -177,8 +191,13 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	return "redis:" + id, nil
 }
 
-// DefaultTTL is what the URL's ttl says, or 0.
-func (s *Store) DefaultTTL() time.Duration { return s.config.ttl }
+// DefaultTTL is what the URL's ttl says; else the guard, if it is so short that the core's own default would be refused; else 0.
+func (s *Store) DefaultTTL() time.Duration {
+	if bound := s.maxTTL(); s.config.ttl == 0 && bound < coreTTL {
+		return bound
+	}
+	return s.config.ttl
+}
 
 // Close ends the subscription, and the connections if the store has made them itself. Calls under way end with driver.ErrClosed.
 // Holds stay until they are released or run out.
@@ -220,5 +239,8 @@ func (s *Store) failure(err error) error {
 	if s.life.Err() != nil {
 		return s.closed()
 	}
-	return redisconn.Error(err)
+	if err = redisconn.Error(err); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		err = fmt.Errorf("the connection ended before the answer came; what was asked may have been done: %w", err)
+	}
+	return err
 }

@@ -2,8 +2,10 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -12,6 +14,8 @@ import (
 // rueidis uses some itself, and none of them waits there with an eye on its context.
 const room = 1<<ringScale - 32
 
+var errGivenUp = errors.New("no connection was made in time; look at host and port, at the network and at the server's load")
+
 // A client is a rueidis.Client whose Do and DoMulti return when their context ends, whatever the connection is doing.
 type client struct {
 	rueidis.Client
@@ -19,6 +23,7 @@ type client struct {
 
 	working   atomic.Int64 // the number of broken connections at which a request was last answered, plus one
 	running   atomic.Int64 // requests under way
+	shared    atomic.Int64 // what working was when two were last under way at once
 	abandoned atomic.Int64 // requests whose caller has left, since the last answer: they still have their places
 
 	mu         sync.Mutex
@@ -45,21 +50,33 @@ func adopt(c rueidis.Client) *client {
 // Do sends cmd, or returns the error of ctx.
 func (c *client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	if c.wires == nil {
-		return apart(ctx, rueidis.NewErrorResult, func() rueidis.RedisResult { return c.Client.Do(ctx, cmd) })
+		return c.doApart(ctx, cmd)
 	}
 	if err := c.ready(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	defer c.running.Add(-1)
-	if c.running.Add(1)+c.abandoned.Load() > room {
-		return apart(ctx, rueidis.NewErrorResult, func() rueidis.RedisResult { return c.Client.Do(ctx, cmd) })
+	running := c.running.Add(1)
+	if running+c.abandoned.Load() > room {
+		return c.doApart(ctx, cmd)
 	}
-	r := c.Client.Do(ctx, cmd)
-	if err := r.NonRedisError(); err != nil {
-		return rueidis.NewErrorResult(c.failed(ctx, err))
+	var r rueidis.RedisResult
+	if c.isShared(running) || ctx.Done() == nil {
+		r = c.Client.Do(ctx, cmd)
+	} else {
+		r = c.doAlone(ctx, cmd)
 	}
-	c.answered()
-	return r
+	switch {
+	case r.NonRedisError() == nil:
+		c.answered()
+	case ctx.Err() != nil:
+		c.abandoned.Add(1)
+	}
+	return c.explained(ctx, r)
+}
+
+func (c *client) doApart(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	return c.explained(ctx, apart(ctx, rueidis.NewErrorResult, func() rueidis.RedisResult { return c.Client.Do(ctx, cmd) }))
 }
 
 // DoMulti sends multi, or returns the error of ctx for each.
@@ -76,7 +93,11 @@ func (c *client) DoMulti(ctx context.Context, multi ...rueidis.Completed) []ruei
 			return fail(err)
 		}
 	}
-	return apart(ctx, fail, func() []rueidis.RedisResult { return c.Client.DoMulti(ctx, multi...) })
+	all := apart(ctx, fail, func() []rueidis.RedisResult { return c.Client.DoMulti(ctx, multi...) })
+	for i, r := range all {
+		all[i] = c.explained(ctx, r)
+	}
+	return all
 }
 
 // Close closes all connections at once. It waits for no server.
@@ -105,15 +126,27 @@ func apart[T any](ctx context.Context, fail func(error) T, f func() T) T {
 	}
 }
 
-// failed counts a request that was left behind unanswered, and names the reason.
-func (c *client) failed(ctx context.Context, err error) error {
+// explained names the reason of a failure as the caller must see it: a connection that was closed by Close, or that somebody else was
+// making whose context has ended, is not what it looks like.
+func (c *client) explained(ctx context.Context, r rueidis.RedisResult) rueidis.RedisResult {
+	err := r.NonRedisError()
 	switch {
+	case err == nil || ctx.Err() != nil:
+		return r
+	case isOver(ctx): // the connection was quicker than the context's own timer
+		return rueidis.NewErrorResult(context.DeadlineExceeded)
 	case c.closed():
-		return rueidis.ErrClosing
-	case ctx.Err() != nil:
-		c.abandoned.Add(1)
+		return rueidis.NewErrorResult(rueidis.ErrClosing)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return rueidis.NewErrorResult(errGivenUp)
 	}
-	return err
+	return r
+}
+
+// isOver reports whether the deadline of ctx has passed, though ctx may not have noticed yet.
+func isOver(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && !time.Now().Before(deadline)
 }
 
 // answered: answers come in order, so that those whose callers have left were answered too.

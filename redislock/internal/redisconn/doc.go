@@ -11,6 +11,8 @@
 //
 //   - connecting: every connection that breaks is counted. A request that finds a number that it has not yet seen working asks for one
 //     PING, shared by all who wait, and gives up when its own context ends. No request is sent for a context that has ended meanwhile.
+//   - alone: see alone.go. As long as requests come one at a time each is read by its caller, so that the end of an idle connection is
+//     noticed by the next request only, which then has no answer.
 //   - crowded: when more requests are unanswered than a connection has room for, further ones wait on a goroutine of their own.
 //   - race "broke just now": the connection breaks between the look at the number and the request. That request then connects by
 //     itself, bounded by timeout= and not by its context. It is the only one that can: the others see the new number.
@@ -40,8 +42,8 @@
 //   - lost message: what is sent while the inbox is down reaches nobody. So Up is the moment at which its owner must look for itself.
 //   - up before message: Up is called by the reader of the connection, in line with the messages: never after a message of its session.
 //   - old session: a connection that was given up can still deliver. Its messages are dropped: they would mix with those of the next.
-//   - half open: the peer is gone and nobody said so. After 1.5 s without a message the inbox sends one to itself, through the
-//     client; when that was not heard 1.5 s later, or nobody received it, the connection is given up. Where the server
-//     forbids SPUBLISH the client's own PINGs must notice: that takes timeout= and two seconds.
+//   - half open: the peer is gone and nobody said so. After 1.5 s without a message the connection is asked (PING); if that is not
+//     answered within 1.5 s it is given up. On a client that a program brought along, which may speak RESP2, the inbox sends a message
+//     to itself instead, through the client, and must hear it; where the server forbids that, rueidis's own PINGs must notice.
 //   - closing: no callback runs after Close has returned, nor does one begin; a callback that is running is waited for.
 package redisconn

@@ -136,7 +136,7 @@ func (i *Inbox) run() {
 func (i *Inbox) subscribe() (wasUp bool) {
 	d, _ := i.c.Dedicate()
 	defer d.Close()
-	s := &session{of: i, ended: make(chan error, 1)}
+	s := &session{of: i, conn: d, ended: make(chan error, 1)}
 	if !i.begin(s) {
 		return false
 	}

@@ -82,7 +82,6 @@ func Options(u *driver.URL, known ...string) (rueidis.ClientOption, error) {
 		DisableRetry:        true,                         // the core repeats, and knows when it may
 		DisableCache:        true,                         // no CLIENT TRACKING: fewer rights, less memory
 		ClientSetInfo:       rueidis.DisableClientSetInfo, // the same
-		AlwaysPipelining:    true,                         // else a request in a quiet moment does not see its context end
 		PipelineMultiplex:   -1,                           // one connection: requests arrive in the order in which they were made
 		ReadBufferEachConn:  bufferSize,
 		WriteBufferEachConn: bufferSize,

@@ -54,6 +54,9 @@ var byText = []struct {
 		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or redlock:// or redisson://"}},
 }
 
+// Reply translates an error that the server sent inside an answer, as [Error] does one that it sent as an answer.
+func Reply(text string) error { return reply(text) }
+
 // reply translates an error that the server sent.
 func reply(text string) error {
 	code, rest, m, found := meaningOf(text)

@@ -14,6 +14,7 @@ import (
 // A session is one connection of an Inbox. Its events are told by the goroutine that reads the connection.
 type session struct {
 	of    *Inbox
+	conn  rueidis.DedicatedClient
 	up    bool         // of.mu
 	heard atomic.Int64 // how many messages came, its own included
 	ended chan error   // the server has ended the subscription
@@ -108,12 +109,24 @@ func (s *session) watch(broken <-chan error) error {
 	}
 }
 
-// probe sends a message to the inbox itself: nil if the server has passed it on to somebody, errSilent if there was nobody or if
-// nothing answers. Another error says nothing about this connection.
+// probe asks whether the connection lives: nil if it does, errSilent if nothing answers. Another error says nothing about it.
+//
+// Our own clients speak RESP3, where the connection itself can be asked. One that a program brought along may not: there a message is
+// sent to the inbox itself, and must be heard before the next look.
 func (s *session) probe(ctx context.Context) error {
 	i := s.of
 	ctx, cancel := context.WithTimeout(ctx, i.pace.probe)
 	defer cancel()
+	if i.c.wires != nil {
+		err := s.conn.Do(ctx, s.conn.B().Ping().Build()).NonRedisError()
+		switch {
+		case err == nil:
+			s.heard.Add(1)
+		case ctx.Err() != nil:
+			return errSilent
+		}
+		return err
+	}
 	n, err := i.c.Do(ctx, i.c.B().Spublish().Channel(i.channel).Message(probeText).Build()).AsInt64()
 	if err == nil && n == 0 || ctx.Err() != nil {
 		return errSilent

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"net"
@@ -26,7 +27,7 @@ type wires struct {
 	dial   dialer // nil: as rueidis would
 	life   context.Context
 	end    context.CancelFunc
-	broken atomic.Int64 // how many have ended
+	broken atomic.Int64 // how many have ended that carried requests
 	stage  atomic.Value // what a connection that is being made waits for
 
 	mu   sync.Mutex
@@ -40,12 +41,18 @@ func newWires(dial dialer) *wires {
 	return w
 }
 
-// A wire is a connection whose end is noticed.
+// A wire is a connection whose end is noticed. There are two kinds: one carries requests, the other an inbox. rueidis does not say which it
+// makes, but what is written on it does: an inbox begins with SSUBSCRIBE.
 type wire struct {
 	net.Conn
-	of   *wires
-	once sync.Once
+	of     *wires
+	once   sync.Once
+	writes int         // how many there were, up to tellBy; of the goroutine that writes
+	inbox  atomic.Bool // it carries an inbox
 }
+
+// tellBy is how many writes it takes at most to tell what a wire carries: its greeting comes first.
+const tellBy = 8
 
 // connect is the DialCtxFn of the client. It ends with the client.
 func (w *wires) connect(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
@@ -102,10 +109,17 @@ func (w *wires) closed() bool { return w.life.Err() != nil }
 // close ends every connection, and every attempt to make one.
 func (w *wires) close() {
 	w.end()
+	w.cut(false)
+}
+
+// cut ends every connection that there is; with keepInbox not those of inboxes.
+func (w *wires) cut(keepInbox bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.open {
-		c.Conn.Close()
+		if !keepInbox || !c.inbox.Load() {
+			c.Conn.Close()
+		}
 	}
 }
 
@@ -118,6 +132,12 @@ func (c *wire) Read(p []byte) (int, error) {
 }
 
 func (c *wire) Write(p []byte) (int, error) {
+	if c.writes < tellBy {
+		c.writes++
+		if bytes.Contains(p, []byte("SSUBSCRIBE\r\n")) {
+			c.inbox.Store(true)
+		}
+	}
 	n, err := c.Conn.Write(p)
 	if err != nil {
 		c.ended()
@@ -125,7 +145,7 @@ func (c *wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection, and counts it as broken.
+// Close closes the connection, whose end is noticed.
 func (c *wire) Close() error {
 	c.ended()
 	return c.Conn.Close()
@@ -133,7 +153,9 @@ func (c *wire) Close() error {
 
 func (c *wire) ended() {
 	c.once.Do(func() {
-		c.of.broken.Add(1)
+		if !c.inbox.Load() {
+			c.of.broken.Add(1)
+		}
 		c.of.mu.Lock()
 		delete(c.of.open, c)
 		c.of.mu.Unlock()

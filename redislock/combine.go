@@ -1,0 +1,160 @@
+package redislock
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+// A combiner sends calls of the engine's functions, several of them in one request where several wait to be sent. A request has a price
+// of its own, for the server and for the client, which is about twice that of what is done in it; a program with many goroutines shares
+// it among them.
+//
+//   - idle: a call goes out at once, alone, on the goroutine of its caller and under its context.
+//   - busy: as long as depth requests are under way further calls gather. When one of the requests is answered, all that have gathered
+//     go out as the next one, most at once at most. Nothing is held back while there is room: it costs no time.
+//
+// Calls in one request are carried out one after the other, each for itself: one that fails does not concern the others. But if there is
+// no answer, none of them has one.
+//
+// Races: a caller whose context ends before its call was sent takes it back, and nothing was asked; once it was sent the outcome is
+// unknown. A request of several belongs to nobody, so that nobody's context ends it: the connection's own time-out does.
+type combiner struct {
+	s        *Store
+	function string // which carries out several
+
+	mu      sync.Mutex
+	running int        // requests under way
+	waiting []*command // that are not sent yet
+}
+
+const (
+	depth = 2  // requests of a combiner under way at once
+	most  = 64 // calls in one request
+)
+
+// A command is one call of a function.
+type command struct {
+	function string
+	key      string
+	args     []string // the first is the store's id
+
+	done    chan struct{}
+	message rueidis.RedisMessage
+	err     error
+}
+
+// do carries one call out.
+func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+	c.mu.Lock()
+	if c.running == 0 {
+		c.running++
+		c.mu.Unlock()
+		message, err := engine.Call(ctx, c.s.client, cmd.function, []string{cmd.key, c.s.keys.store()}, cmd.args)
+		c.goOn()
+		return message, err
+	}
+	cmd.done = make(chan struct{})
+	c.waiting = append(c.waiting, cmd)
+	if c.running < depth {
+		c.running++
+		go c.send(c.take())
+	}
+	c.mu.Unlock()
+	select {
+	case <-cmd.done:
+		return cmd.message, cmd.err
+	case <-ctx.Done():
+		c.takeBack(cmd)
+		return rueidis.RedisMessage{}, ctx.Err()
+	}
+}
+
+// goOn ends a request: what has gathered meanwhile becomes the next one.
+func (c *combiner) goOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if batch := c.take(); len(batch) > 0 {
+		go c.send(batch)
+		return
+	}
+	c.running--
+}
+
+// take returns what has gathered. The mutex is held.
+func (c *combiner) take() []*command {
+	n := min(len(c.waiting), most)
+	batch := c.waiting[:n:n]
+	if c.waiting = c.waiting[n:]; len(c.waiting) == 0 {
+		c.waiting = nil
+	}
+	return batch
+}
+
+// takeBack withdraws a command that was not sent yet.
+func (c *combiner) takeBack(cmd *command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, other := range c.waiting {
+		if other == cmd {
+			c.waiting = append(c.waiting[:i:i], c.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// send sends requests for as long as there is something to send.
+func (c *combiner) send(batch []*command) {
+	for len(batch) > 0 {
+		c.request(batch)
+		for _, cmd := range batch {
+			close(cmd.done)
+		}
+		c.mu.Lock()
+		if batch = c.take(); len(batch) == 0 {
+			c.running--
+		}
+		c.mu.Unlock()
+	}
+}
+
+// request sends several calls in one request, and notes their answers.
+func (c *combiner) request(batch []*command) {
+	if len(batch) == 1 {
+		cmd := batch[0]
+		cmd.message, cmd.err = engine.Call(c.s.life, c.s.client, cmd.function, []string{cmd.key, c.s.keys.store()}, cmd.args)
+		return
+	}
+	keys := make([]string, 1, 1+len(batch))
+	keys[0] = c.s.keys.store()
+	args := make([]string, 0, 6*len(batch))
+	for _, cmd := range batch {
+		keys = append(keys, cmd.key)
+		args = append(append(args, strings.TrimPrefix(cmd.function, functions), strconv.Itoa(len(cmd.args))), cmd.args...)
+	}
+	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
+	answers, wrong := message.ToArray()
+	for i, cmd := range batch {
+		switch {
+		case err != nil:
+			cmd.err = err
+		case wrong != nil || len(answers) != len(batch):
+			cmd.err = c.s.strange(c.s.life, c.function)
+		default:
+			cmd.message, cmd.err = answers[i], failed(answers[i])
+		}
+	}
+}
+
+// failed is the error with which one of several calls ended.
+func failed(m rueidis.RedisMessage) error {
+	if r, ok := readReply(m); ok && r.says == saysFailed {
+		return redisconn.Reply(r.text(0))
+	}
+	return nil
+}
