@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 type task struct {
 	URL, Name string
 	TTL       time.Duration
-	Waiters   int // > 0: so many calls of Acquire that all wait; 0: one Lock through the core, unlocked when told so
+	Waiters   int // > 0: so many calls of Acquire that all wait, and release what they get; 0: one Lock, unlocked when told so
 }
 
 // A word is what a child says: waiting, once all wait; granted; unlocked.
@@ -95,6 +95,7 @@ func (todo task) crowd(s driver.Store) error {
 			}()
 			if grant, err := s.Acquire(context.Background(), r); err == nil {
 				say(word{Said: "granted", Token: grant.Token})
+				s.Release(context.Background(), r) // its parent sees whether the lock is free
 			}
 		}()
 	}

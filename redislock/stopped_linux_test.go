@@ -84,3 +84,41 @@ func TestStoppedWaiterIsPassedOver(t *testing.T) {
 		t.Errorf("at the end: %s", now)
 	}
 }
+
+// Many of one stopped process are passed over together: after the time that the first had to claim, not after as many times as they are.
+// When it goes on, each of them is served once.
+func TestStoppedCrowdIsPassedOver(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	const size, claim, params = 20, time.Second, "guard=0&claim=1s"
+	s := dial(t, server.Addr(), params)
+	holder := ask("lock", "holder", time.Minute)
+	take(t, s, holder)
+	stopped := task{URL: "redis://" + server.Addr() + "?" + params, Name: "lock", TTL: time.Minute, Waiters: size}.start(t)
+	stopped.says("waiting")
+	asked := s.Clock().Now()
+	next := queue(t, s, ask("lock", "next", time.Minute))
+
+	stopped.stop()
+	released := s.Clock().Now()
+	release(t, s, holder)
+	token := next.served().Token
+	if took := next.granted.Sub(released); took < claim-driver.Margin(claim) {
+		t.Errorf("passed over after %v, before the time to claim was over", took)
+	}
+	if took := next.granted.Sub(asked); took > checks*3/4 {
+		t.Errorf("passed over after %v, only when everybody asks by himself", took)
+	}
+
+	stopped.goOn()
+	until(t, "all wait again", func() bool { return len(waiters(t, s, "lock")) == size })
+	release(t, s, next.r)
+	for range size {
+		w := stopped.says("granted")
+		if w.Token <= token {
+			t.Errorf("token %d after %d", w.Token, token)
+		}
+		token = w.Token
+	}
+	until(t, "the lock is free", func() bool { return shown(t, s, "lock") == " <- " })
+}
