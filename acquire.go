@@ -58,7 +58,10 @@ func (f final) Unwrap() error { return f.error }
 func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, error) {
 	unknown := false // the store may know of this attempt
 	for asks := 1; ; asks++ {
-		asked := a.c.clock.Now()
+		asked := a.started
+		if asks > 1 {
+			asked = a.c.clock.Now()
+		}
 		hold, err := a.ask(ctx)
 		if err == nil {
 			return hold, nil

@@ -45,6 +45,7 @@ const Forever = driver.Forever
 type Client struct {
 	store    driver.Store
 	clock    driver.Clock
+	span     atomic.Pointer[span] // see within
 	config   clientConfig
 	attempts *driver.Attempts
 	schedule *schedule

@@ -97,7 +97,32 @@ func (c *Client) releaseUntil(req *driver.Request, now, late driver.Instant, wai
 
 // releaseOnce asks the store once, and does not wait for ever for an answer that got lost.
 func (c *Client) releaseOnce(req *driver.Request, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(c.base, min(wait, max(req.TTL/3, 500*time.Millisecond), unlockWait))
+	usual := min(max(req.TTL/3, 500*time.Millisecond), unlockWait)
+	if wait >= usual {
+		return c.store.Release(c.within(usual), req)
+	}
+	ctx, cancel := context.WithTimeout(c.base, wait)
 	defer cancel()
 	return c.store.Release(ctx, req)
+}
+
+// A span is a context that many calls share which need one that ends at about the same time: making one for each would cost more than
+// all else that the client does for an Unlock.
+type span struct {
+	context.Context
+	length time.Duration
+	begun  time.Time
+}
+
+// within returns a context that ends after d, or up to a fifth earlier.
+func (c *Client) within(d time.Duration) context.Context {
+	now := time.Now()
+	if s := c.span.Load(); s != nil && s.length == d && now.Sub(s.begun) < d/5 {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(c.base, d)
+	context.AfterFunc(ctx, cancel)
+	s := &span{ctx, d, now}
+	c.span.Store(s)
+	return s
 }

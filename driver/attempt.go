@@ -47,7 +47,9 @@ func (a Attempt) Reveal() string {
 		copy(raw[:], client[:])
 	}
 	binary.BigEndian.PutUint64(raw[16:], a.n)
-	return hex.EncodeToString(raw[:])
+	var text [48]byte
+	hex.Encode(text[:], raw[:])
+	return string(text[:])
 }
 
 // ParseAttempt reads what Reveal wrote.

@@ -54,6 +54,9 @@ func (e Encoding) Encode(name string) string {
 	if e.Max > 0 && e.Max < hashedLen {
 		panic("driver: Encoding.Max is less than 64: a hashed key would not fit")
 	}
+	if e.isPlain(name) {
+		return name
+	}
 	var b strings.Builder
 	for i := range len(name) {
 		if c := name[i]; c != e.Escape && e.Safe(c) {
@@ -69,6 +72,16 @@ func (e Encoding) Encode(name string) string {
 		return (string([]byte{e.Escape, 'x'}) + hex.EncodeToString(sum[:]))[:hashedLen]
 	}
 	return b.String()
+}
+
+// isPlain reports whether name is its own key.
+func (e Encoding) isPlain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c == e.Escape || !e.Safe(c) {
+			return false
+		}
+	}
+	return e.Max == 0 || len(name) <= e.Max
 }
 
 // Hashed reports whether key stands for a name only by its hash.

@@ -20,9 +20,9 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		return nil, err
 	}
 	p := s.join(r)
-	w := &wait{s: s, r: r, p: p, claim: min(s.config.claim, r.TTL)}
+	w := wait{s: s, r: r, p: p, claim: min(s.config.claim, r.TTL)}
 	grant, err := w.run(ctx)
-	s.leave(r, p, err == nil)
+	s.leave(p, err == nil)
 	return grant, err
 }
 
@@ -87,7 +87,8 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 		return reply{}, driver.ErrGone
 	}
 	w.asked = s.clock.Now()
-	answer, err := s.call(ctx, fnAcquire, s.keys.lock(r.Name, r.Mode), "", r.Attempt.Reveal(), micros(s.ttl(r.TTL)), how, string(w.pack(channel)))
+	t := w.p.turn
+	answer, err := s.call(ctx, fnAcquire, t.key, t.secret, micros(s.ttl(r.TTL)), how, string(w.pack(channel)))
 	if err != nil && !driver.Answered(err) {
 		return reply{}, err
 	}
@@ -109,8 +110,8 @@ func (w *wait) pack(channel string) pack {
 func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration, error) {
 	switch a.says {
 	case saysGranted:
-		if len(a.rest) == 1 { // taken, as it was asked for
-			return w.s.grant(w.r, uint64(a.number(0)), 0, w.asked, w.s.ttl(w.r.TTL)), 0, nil
+		if a.alone > 0 { // taken, as it was asked for
+			return w.s.grant(w.r, uint64(a.alone), 0, w.asked, w.s.ttl(w.r.TTL)), 0, nil
 		}
 		return w.s.grant(w.r, uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
 	case saysWaits:
@@ -193,6 +194,12 @@ func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
 func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, error) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
+	w.s.mu.Lock()
+	if w.p.wake == nil {
+		w.p.wake = make(chan struct{}, 1)
+	}
+	w.p.rouse() // look first: something may have come before there was anybody to wake
+	w.s.mu.Unlock()
 	for {
 		select {
 		case <-timer.C:

@@ -2,8 +2,6 @@ package redislock
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/redis/rueidis"
@@ -42,7 +40,8 @@ const (
 type command struct {
 	function string
 	key      string
-	args     []string // the first is the store's id
+	store    string // its id
+	args     []string
 
 	done    chan struct{}
 	message rueidis.RedisMessage
@@ -55,7 +54,7 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 	if c.running == 0 {
 		c.running++
 		c.mu.Unlock()
-		message, err := engine.Call(ctx, c.s.client, cmd.function, []string{cmd.key, c.s.keys.store()}, cmd.args)
+		message, err := c.s.single(ctx, cmd)
 		c.goOn()
 		return message, err
 	}
@@ -88,7 +87,10 @@ func (c *combiner) goOn() {
 
 // take returns what has gathered. The mutex is held.
 func (c *combiner) take() []*command {
-	n := min(len(c.waiting), most)
+	n := 0
+	for n < len(c.waiting) && n < most && c.waiting[n].store == c.waiting[0].store {
+		n++ // those of one store: it may have been opened anew
+	}
 	batch := c.waiting[:n:n]
 	if c.waiting = c.waiting[n:]; len(c.waiting) == 0 {
 		c.waiting = nil
@@ -127,15 +129,15 @@ func (c *combiner) send(batch []*command) {
 func (c *combiner) request(batch []*command) {
 	if len(batch) == 1 {
 		cmd := batch[0]
-		cmd.message, cmd.err = engine.Call(c.s.life, c.s.client, cmd.function, []string{cmd.key, c.s.keys.store()}, cmd.args)
+		cmd.message, cmd.err = c.s.single(c.s.life, cmd)
 		return
 	}
 	keys := make([]string, 1, 1+len(batch))
-	keys[0] = c.s.keys.store()
-	args := make([]string, 0, 6*len(batch))
+	args := make([]string, 1, 1+5*len(batch))
+	keys[0], args[0] = c.s.keys.store(), batch[0].store
 	for _, cmd := range batch {
 		keys = append(keys, cmd.key)
-		args = append(append(args, strings.TrimPrefix(cmd.function, functions), strconv.Itoa(len(cmd.args))), cmd.args...)
+		args = append(append(args, letters[cmd.function]), cmd.args...)
 	}
 	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
 	answers, wrong := message.ToArray()
@@ -149,6 +151,16 @@ func (c *combiner) request(batch []*command) {
 			cmd.message, cmd.err = answers[i], failed(answers[i])
 		}
 	}
+}
+
+// letters name the functions in a request of several.
+var letters = map[string]string{fnAcquire: "a", fnRelease: "r", fnRenew: "n"}
+
+// single sends one call.
+func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+	args := make([]string, 1, 6)
+	args[0] = cmd.store
+	return engine.Call(ctx, s.client, cmd.function, []string{cmd.key, s.keys.store()}, append(args, cmd.args...))
 }
 
 // failed is the error with which one of several calls ended.

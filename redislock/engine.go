@@ -60,8 +60,9 @@ const released = 1<<50 - 1
 
 // A reply is what a function answered.
 type reply struct {
-	says string
-	rest []rueidis.RedisMessage
+	says  string
+	alone int64 // a number alone: the token, or released
+	rest  []rueidis.RedisMessage
 }
 
 // call runs one of the engine's functions on a lock. If the store was set up anew since it was opened, it opens it again, and repeats.
@@ -71,8 +72,7 @@ func (s *Store) call(ctx context.Context, function, key string, args ...string) 
 		if err != nil {
 			return reply{}, err
 		}
-		args[0] = id
-		message, err := s.combinerOf(function).do(ctx, &command{function: function, key: key, args: args})
+		message, err := s.send(ctx, &command{function: function, key: key, store: id, args: args})
 		if err != nil {
 			return reply{}, s.failure(err)
 		}
@@ -89,26 +89,29 @@ func (s *Store) call(ctx context.Context, function, key string, args ...string) 
 	return reply{}, s.strange(ctx, function)
 }
 
-// combinerOf returns who sends calls of that function.
-func (s *Store) combinerOf(function string) *combiner {
-	if function == fnAcquire {
-		return &s.acquires
+// send sends a call: by itself, or with others. What takes and what lets go are kept apart: see engine.lua.
+func (s *Store) send(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+	switch cmd.function {
+	case fnAcquire:
+		return s.acquires.do(ctx, cmd)
+	case fnRelease, fnRenew:
+		return s.releases.do(ctx, cmd)
 	}
-	return &s.releases
+	return s.single(ctx, cmd)
 }
 
 // readReply reads an answer: a number alone, or an array that begins with a letter.
 func readReply(m rueidis.RedisMessage) (reply, bool) {
 	if m.IsInt64() {
 		n, err := m.AsInt64()
-		return reply{saysGranted, []rueidis.RedisMessage{m}}, err == nil && n >= released
+		return reply{says: saysGranted, alone: n}, err == nil && n >= released
 	}
 	all, err := m.ToArray()
 	if err != nil || len(all) == 0 {
 		return reply{}, false
 	}
 	says, err := all[0].ToString()
-	return reply{says, all[1:]}, err == nil
+	return reply{says: says, rest: all[1:]}, err == nil
 }
 
 // strange is an answer that the engine does not give: somebody has put something else in its place, or the connection is at fault.

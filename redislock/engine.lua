@@ -832,14 +832,15 @@ local function acquire()
   return reply
 end
 
--- release: ARGV 2 attempt, 3 whether its minimum hold counts (1 or 0), 4 ttl: how long a tombstone stays, 5 whether a request for the
--- attempt may still be on its way (1 or 0).
+-- release: ARGV 2 attempt, 3 three things in one text: whether its minimum hold counts (1 or 0), whether a request for the attempt may
+-- still be on its way (1 or 0), its ttl, which is how long a tombstone stays.
 local function release()
   local attempt = ARGV[2]
   local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
-  if kept[1] and not kept[2] and ARGV[5] == '0' and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
+  local keeping, doubt = string.sub(ARGV[3], 1, 1) == '1', string.sub(ARGV[3], 2, 2) == '1'
+  if kept[1] and not kept[2] and not doubt and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
     local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
-    if token <= since and (keep == 0 or ARGV[3] == '0') then -- it may have run out: then nobody has noticed
+    if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
       return RELEASED
     end
@@ -854,12 +855,12 @@ local function release()
   local h, mode = find(l, attempt)
   local found, rest = h ~= nil, nil
   if found then
-    rest = finish(l, h, mode, ARGV[3] == '1', now)
+    rest = finish(l, h, mode, keeping, now)
   else
     found = withdraw(l, attempt)
   end
-  if not found or ARGV[5] == '1' then
-    entomb(l, attempt, now + tonumber(ARGV[4]), nil, nil, now)
+  if not found or doubt then
+    entomb(l, attempt, now + tonumber(string.sub(ARGV[3], 3)), nil, nil, now)
   end
   if st.left == 0 then
     serve(st, l, '', now)
@@ -1017,21 +1018,23 @@ local function open()
   return {ARGV[1], 1, guard}
 end
 
-local functions = {}
-
--- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV, for each call: its
--- function, how many arguments, these. It replies an array of their replies.
+-- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,
+-- then, for each call, its letter and its arguments behind that id. It replies an array of their replies.
 local function several()
   local keys, args = KEYS, ARGV
-  local replies, at = {}, 1
+  local letters = {a = acquire, r = release, n = renew}
+  local replies, at = {}, 2
   for i = 2, #keys do
-    local f, n = functions[args[at]], tonumber(args[at + 1]) -- acquire, release or renew
-    KEYS, ARGV = {keys[i], keys[1]}, {}
-    for j = 1, n do
-      ARGV[j] = args[at + 1 + j]
+    local letter = args[at]
+    KEYS = {keys[i], keys[1]}
+    if letter == 'a' then
+      ARGV = {args[1], args[at + 1], args[at + 2], args[at + 3], args[at + 4]}
+      at = at + 5
+    else
+      ARGV = {args[1], args[at + 1], args[at + 2]}
+      at = at + 3
     end
-    at = at + 2 + n
-    local fine, reply = pcall(f)
+    local fine, reply = pcall(letters[letter])
     if not fine then
       reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
     end
@@ -1041,7 +1044,6 @@ local function several()
 end
 
 local function register(name, f, flags)
-  functions[name] = f
   redis.register_function{function_name = 'holdfast_1_' .. name, flags = flags, callback = function(keys, args)
     KEYS, ARGV, moment = keys, args, nil
     return f()

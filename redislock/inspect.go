@@ -137,7 +137,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, fnBreak, s.keys.lock(b.Name, b.Mode), "", strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
+	answer, err := s.call(ctx, fnBreak, s.keys.lock(b.Name, b.Mode), strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
 	switch {
 	case err != nil:
 		return err

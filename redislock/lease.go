@@ -36,7 +36,7 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	if w.permits {
 		mode = driver.Permits
 	}
-	answer, err := s.call(ctx, fnRenew, s.keys.lock(w.name, mode), "", w.attempt.Reveal(), micros(ttl))
+	answer, err := s.call(ctx, fnRenew, s.keys.lock(w.name, mode), w.attempt.Reveal(), micros(ttl))
 	if err != nil {
 		return 0, unrenewed(err)
 	}

@@ -14,15 +14,13 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	doubt := s.undo(whoOf(r))
-	answer, err := s.call(ctx, fnRelease, s.keys.lock(r.Name, r.Mode), "", r.Attempt.Reveal(), flag(r.Keep > 0), micros(s.ttl(r.TTL)), flag(doubt))
+	t, doubt := s.undo(r)
+	answer, err := s.call(ctx, fnRelease, t.key, t.secret, flag(r.Keep > 0)+flag(doubt)+micros(s.ttl(r.TTL)))
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	if t := s.turns[whoOf(r)]; t != nil && t.released {
-		s.remove(whoOf(r), t)
-	}
+	s.remove(t)
 	s.mu.Unlock()
 	switch answer.says {
 	case saysGranted:
@@ -35,12 +33,11 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 
 // undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its
 // way: it must then find a tombstone (R2).
-func (s *Store) undo(w who) (doubt bool) {
+func (s *Store) undo(r *driver.Request) (t *turn, doubt bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.turns[w]
-	if t == nil {
-		return false
+	if t = s.turns[whoOf(r)]; t == nil {
+		return s.newTurn(r), false
 	}
 	t.released = true
 	for _, p := range t.parties {
@@ -49,5 +46,5 @@ func (s *Store) undo(w who) (doubt bool) {
 	if t.holder != nil {
 		t.holder.settle()
 	}
-	return t.doubt > 0
+	return t, t.doubt > 0
 }

@@ -75,7 +75,7 @@ var (
 // New returns a store that uses a client of the program's own. Nothing is asked of the server before the first use. Close leaves the
 // client open. The client must reach one primary, and must not send anything to replicas.
 func New(client rueidis.Client, opts ...Option) *Store {
-	return newStore(client, false, "redis (a client of the program's own)", newConfig(opts))
+	return newStore(redisconn.Adopt(client), false, "redis (a client of the program's own)", newConfig(opts))
 }
 
 func newStore(client rueidis.Client, owned bool, text string, c config) *Store {

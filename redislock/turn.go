@@ -18,10 +18,26 @@ func whoOf(r *driver.Request) who { return who{r.Name, r.Mode == driver.Permits,
 
 // A turn is what this client knows of one attempt, from its first Acquire to its Release. Guarded by the store's mutex.
 type turn struct {
+	who
+	key    string // of the lock
+	secret string // the attempt, for the wire
+
 	parties  []*party // calls of Acquire under way
 	holder   *party   // the one that was granted last
 	doubt    int      // requests whose answer has not come, or never will: they may still reach the server
 	released bool     // Release was called: nothing more is sent for it
+
+	first struct { // where things are as long as it is one call
+		party
+		list [1]*party
+	}
+}
+
+// newTurn makes a turn that nobody knows yet.
+func (s *Store) newTurn(r *driver.Request) *turn {
+	t := &turn{who: whoOf(r), key: s.keys.lock(r.Name, r.Mode), secret: r.Attempt.Reveal()}
+	t.parties = t.first.list[:0]
+	return t
 }
 
 // A party is one call of Acquire, and the hold that comes of it. The server knows it by the id of its last request: messages for earlier
@@ -32,7 +48,7 @@ type party struct {
 	lost func(error)
 	told sync.Once
 
-	wake   chan struct{} // has an element when one of these is new:
+	wake   chan struct{} // has an element when one of these is new; nil as long as it does not wait
 	pushed *push         // the server has granted it the lock
 	look   bool          // ask at once
 	lookIn time.Duration // > 0: ask then
@@ -43,8 +59,11 @@ type party struct {
 // A push is a grant that came as a message.
 type push struct{ token, spare uint64 }
 
-// rouse wakes the caller of Acquire. The mutex is held.
+// rouse wakes the caller of Acquire, if it waits. The mutex is held.
 func (p *party) rouse() {
+	if p.wake == nil {
+		return // looks before it waits
+	}
 	select {
 	case p.wake <- struct{}{}:
 	default: // is about to look anyway
@@ -72,16 +91,20 @@ func (s *Store) join(r *driver.Request) *party {
 	defer s.mu.Unlock()
 	t := s.turns[whoOf(r)]
 	if t == nil || t.released {
-		t = new(turn)
-		s.turns[whoOf(r)] = t
+		t = s.newTurn(r)
+		s.turns[t.who] = t
 	}
-	p := &party{turn: t, lost: r.Lost, wake: make(chan struct{}, 1)}
+	p := &t.first.party
+	if p.turn != nil { // in use
+		p = new(party)
+	}
+	p.turn, p.lost = t, r.Lost
 	t.parties = append(t.parties, p)
 	return p
 }
 
 // leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released.
-func (s *Store) leave(r *driver.Request, p *party, granted bool) {
+func (s *Store) leave(p *party, granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := p.turn
@@ -99,7 +122,7 @@ func (s *Store) leave(r *driver.Request, p *party, granted bool) {
 		s.drop(p)
 	}
 	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 {
-		s.remove(whoOf(r), t)
+		s.remove(t)
 	}
 }
 
@@ -112,11 +135,11 @@ func (s *Store) drop(p *party) {
 }
 
 // remove forgets a turn. The mutex is held.
-func (s *Store) remove(w who, t *turn) {
+func (s *Store) remove(t *turn) {
 	s.drop(t.holder)
 	t.holder = nil
-	if s.turns[w] == t {
-		delete(s.turns, w)
+	if s.turns[t.who] == t {
+		delete(s.turns, t.who)
 	}
 }
 
