@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/driver"
 	"holdfast.dev/memlock"
+	"holdfast.dev/redislock"
 )
 
 var (
@@ -27,26 +28,50 @@ var (
 // order of all tokens. Nothing runs out meanwhile. To replay a seed that failed: go test -run TestOracle -seed 17 -v
 func TestOracle(t *testing.T) {
 	address := startRedis(t).Addr()
-	first := rand.Uint64N(1 << 32)
-	seeds := make([]uint64, *oracleSeeds)
-	for i := range seeds {
-		seeds[i] = first + uint64(i)
-	}
+	eachSeed(t, *oracleSeeds, func(t *testing.T, seed uint64) {
+		params := fmt.Sprintf("guard=0&claim=30s&prefix=seed-%d:", seed) // a busy machine may need long to claim what was pushed
+		w := newTwins(t, seed, driver.Local(), dial(t, address, params), dial(t, address, params))
+		w.run()
+	})
+}
+
+// TestOracleOfBothAges is TestOracle with clients of different programs, during an upgrade.
+func TestOracleOfBothAges(t *testing.T) {
+	address := startRedis(t).Addr()
+	eachSeed(t, *oracleSeeds/3, func(t *testing.T, seed uint64) {
+		prefix := fmt.Sprintf("seed-%d:", seed)
+		older := dialOlder(t, address, redislock.Guard(0), redislock.Claim(30*time.Second), redislock.Prefix(prefix))
+		w := newTwins(t, seed, driver.Local(), older, dial(t, address, "guard=0&claim=30s&prefix="+prefix))
+		w.apart = true
+		w.run()
+	})
+}
+
+// eachSeed runs a test with several seeds, or with the one that is to be replayed.
+func eachSeed(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 	if *oracleSeed != 0 {
-		seeds = []uint64{*oracleSeed}
+		t.Run(fmt.Sprintf("seed=%d", *oracleSeed), func(t *testing.T) { test(t, *oracleSeed) })
+		return
 	}
-	for _, seed := range seeds {
+	first := 1 + rand.Uint64N(1<<32)
+	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			if *oracleSeed == 0 {
-				t.Parallel()
-			}
-			newTwins(t, address, seed).run()
+			t.Parallel()
+			test(t, seed)
 		})
 	}
 }
 
-// hour is a TTL that nobody lives to see the end of.
+// hour is a TTL that nobody lives to see the end of, unless the test makes time pass.
 const hour = time.Hour
+
+// span is a TTL, or a minimum hold.
+func (w *twins) span() time.Duration {
+	if w.time == nil {
+		return hour
+	}
+	return hour + time.Duration(1+w.random.IntN(59))*time.Minute
+}
 
 // twins are a Redis and a memlock to which the same is done.
 type twins struct {
@@ -54,6 +79,8 @@ type twins struct {
 	random *rand.Rand
 	step   int
 	log    []string
+	apart  bool       // only tokens of one name can be compared
+	time   *fakeTimes // not nil: time passes, too
 
 	ours, model []driver.Store // clients, one of each for the same attempts
 	tries       []*try         // all that were ever made
@@ -67,7 +94,7 @@ type try struct {
 	sides  [2]*side
 	calls  []*twinCall // under way
 	freed  bool        // by its owner
-	broken bool        // freed at once by a break: an engine may remember that, and refuse the attempt, or not
+	broken bool        // ended by a break: an engine may remember that, and refuse the attempt, or not
 }
 
 // A side is what one store knows of a try.
@@ -82,7 +109,7 @@ type side struct {
 
 // granted are the tokens of one grant on both sides.
 type granted struct {
-	who         string
+	who, lock   string
 	ours, model uint64
 }
 
@@ -90,6 +117,7 @@ type granted struct {
 type twinCall struct {
 	try    *try
 	what   string
+	change func(*driver.Request)
 	cancel context.CancelFunc
 	sides  [2]*oneCall
 }
@@ -100,12 +128,10 @@ type oneCall struct {
 	err         error
 }
 
-func newTwins(t *testing.T, address string, seed uint64) *twins {
-	w := &twins{T: t, random: rand.New(rand.NewPCG(seed, 0))}
-	server := memlock.NewServer()
-	for range 2 {
-		// Nobody claims what is pushed to a test that hangs on a busy machine: so much time.
-		w.ours = append(w.ours, dial(t, address, fmt.Sprintf("guard=0&claim=30s&prefix=seed-%d:", seed)))
+func newTwins(t *testing.T, seed uint64, clock driver.Clock, ours ...driver.Store) *twins {
+	w := &twins{T: t, random: rand.New(rand.NewPCG(seed, 0)), ours: ours}
+	server := memlock.NewServer(memlock.WithClock(clock))
+	for range ours {
 		w.model = append(w.model, server.Connect())
 	}
 	return w
@@ -145,6 +171,8 @@ func (w *twins) note(format string, args ...any) {
 func (w *twins) act() {
 	x := w.any()
 	switch n := w.random.IntN(100); {
+	case w.time != nil && w.random.IntN(6) == 0:
+		w.pass()
 	case n < 34 || x == nil:
 		w.acquire()
 	case n < 44:
@@ -191,7 +219,7 @@ var locksOfTwins = []struct {
 func (w *twins) acquire() {
 	lock := locksOfTwins[w.random.IntN(len(locksOfTwins))]
 	r := driver.Request{Name: lock.name, Attempt: attempts.Next(), Label: fmt.Sprintf("#%d", len(w.tries)), Mode: driver.Exclusive,
-		TTL: hour, NoWait: w.random.IntN(5) == 0, Reserve: uint32(w.random.IntN(3) * w.random.IntN(2))}
+		TTL: w.span(), NoWait: w.random.IntN(5) == 0, Reserve: uint32(w.random.IntN(3) * w.random.IntN(2))}
 	switch {
 	case lock.permits:
 		r.Mode, r.Limit, r.N = driver.Permits, 4, 1+w.random.IntN(4)
@@ -202,8 +230,13 @@ func (w *twins) acquire() {
 		r.Mode = driver.Shared
 	}
 	if w.random.IntN(6) == 0 {
-		r.Keep = hour
+		r.Keep = w.span()
 	}
+	w.call("acquire", w.add(r), func(*driver.Request) {})
+}
+
+// add makes a try of a request.
+func (w *twins) add(r driver.Request) *try {
 	x := &try{label: r.Label, client: w.random.IntN(len(w.ours))}
 	for i := range x.sides {
 		s := &side{r: r}
@@ -215,17 +248,20 @@ func (w *twins) acquire() {
 		x.sides[i] = s
 	}
 	w.tries = append(w.tries, x)
-	w.call("acquire", x, func(*driver.Request) {})
+	return x
 }
 
-// repeat asks again for an attempt that waits, holds or is gone: as before, or for something else.
+// repeat asks again for an attempt that waits, holds or is gone: as before, without waiting, or for something else.
 func (w *twins) repeat(x *try) {
 	if x.broken {
 		return
 	}
 	change := func(*driver.Request) {}
 	what := "repeat"
-	if w.random.IntN(5) == 0 {
+	switch w.random.IntN(6) {
+	case 0:
+		what, change = "repeat without waiting", func(r *driver.Request) { r.NoWait = true }
+	case 1:
 		what = "repeat as something else"
 		if change = otherMode; x.sides[0].r.Mode == driver.Permits {
 			change = func(r *driver.Request) { r.N = 1 + r.N%r.Limit }
@@ -243,7 +279,7 @@ func (w *twins) call(what string, x *try, change func(*driver.Request)) {
 	w.note("%s: %s %s %s %d/%d NoWait=%v Keep=%v Reserve=%d, client %d", what, x.label, r.Mode, r.Name, r.N, r.Limit, r.NoWait, r.Keep, r.Reserve, x.client)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.Cleanup(cancel)
-	c := &twinCall{try: x, what: what, cancel: cancel}
+	c := &twinCall{try: x, what: what, change: change, cancel: cancel}
 	for i, store := range []driver.Store{w.ours[x.client], w.model[x.client]} {
 		one := &oneCall{waits: make(chan struct{}), done: make(chan struct{})}
 		c.sides[i] = one
@@ -327,8 +363,8 @@ func (w *twins) renew(x *try) {
 		if err == nil && (left < ttl-time.Minute || left > 2*hour+time.Minute) {
 			w.failf("Renew of %s by %v: %v", x.label, ttl, left)
 		}
-		if x.freed && errors.Is(err, driver.ErrGone) {
-			return driver.ErrGone // whether it was broken before its owner released it need not be remembered
+		if (x.freed || w.time != nil) && errors.Is(err, driver.ErrGone) {
+			return driver.ErrGone // whether it was broken before its owner released it, or long ago, need not be remembered
 		}
 		return err
 	})
@@ -341,7 +377,7 @@ func (w *twins) breaks(x *try) {
 		return store.(driver.Breaker).Break(w.Context(), &driver.BreakRequest{Name: s.r.Name, Mode: s.r.Mode, Token: s.token, Now: now, By: "breaker"})
 	})
 	for _, y := range w.tries {
-		y.broken = y.broken || now && y.sides[1].token == x.sides[1].token && y.sides[1].token > 0
+		y.broken = y.broken || (now || w.time != nil) && y.sides[1].token == x.sides[1].token && y.sides[1].token > 0
 	}
 }
 

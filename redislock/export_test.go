@@ -1,0 +1,27 @@
+package redislock
+
+import "time"
+
+// What the tests of the package look at from outside, beyond what it exports.
+const (
+	Version = version
+	Library = "holdfast_" + version
+)
+
+// Code is engine.lua.
+var Code = code
+
+// A Packed is a request as the engine keeps it.
+type Packed struct {
+	Mode              string // e, s, p
+	N, Limit, Reserve int
+	TTL, Claim, Keep  time.Duration
+	Life              time.Duration // of a place in the queue that is not asked for
+	Channel, ID       string
+	Label             string
+}
+
+func (r Packed) String() string {
+	p := pack(nil).text(r.Mode).number(int64(r.N)).number(int64(r.Limit)).span(r.TTL).span(r.Claim).span(r.Keep).number(int64(r.Reserve))
+	return string(p.span(r.Life).text(r.Channel).text(r.ID).text(r.Label).no())
+}
