@@ -131,6 +131,7 @@ func TestClockTokens(t *testing.T) {
 // A restart during which the clock is set back: with persistence tokens rise whatever the step is, and without it if the step is less than
 // the guard. Otherwise nobody can know what was given before, and Guarantees says so.
 func TestClockBackDuringARestart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		options []servers.RedisOption

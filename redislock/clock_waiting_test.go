@@ -10,6 +10,7 @@ import (
 
 // The clock is set back, and a holder dies: it is waited for until its TTL is over, and not until the clock has caught up.
 func TestClockBackDeadHolder(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		renewed bool

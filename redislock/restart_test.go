@@ -34,7 +34,8 @@ func restarts(t *testing.T, server *servers.Redis) {
 	}
 }
 
-var persistent = []servers.RedisOption{servers.RedisSet("appendonly", "yes")}
+// persistent is a server that has on disk what it has answered: with everysec it may lose two seconds.
+var persistent = []servers.RedisOption{servers.RedisSet("appendonly", "yes"), servers.RedisSet("appendfsync", "always")}
 
 var troubles = []trouble{
 	{name: "FUNCTION FLUSH", guard: "0", happens: does("FUNCTION", "FLUSH")},
@@ -59,6 +60,7 @@ const lockTTL = 3 * time.Second
 // Whatever happens to the server, nobody gets an error to handle but a holder whose hold is gone, within one renewal interval; and
 // whoever waits goes on by himself, and is served.
 func TestTroubles(t *testing.T) {
+	t.Parallel()
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

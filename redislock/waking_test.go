@@ -37,6 +37,7 @@ func once(which func(string) bool) func(string) bool {
 
 // A lost message costs a few seconds at most. No TTL here is shorter than a minute: nobody is served because one has run out.
 func TestLostMessages(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		lost    func(text string) bool
