@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -66,5 +67,53 @@ func TestClockBackAfterALapse(t *testing.T) {
 	queue(t, deaf, ask("lock", "alive", time.Minute))
 	if all := waiters(t, direct, "lock"); len(all) == 0 || all[len(all)-1] != "alive" {
 		t.Errorf("who has just been heard of is not in the queue: %v", all)
+	}
+}
+
+// The clock jumps ahead while a long hold goes on: to the server all who wait have not been heard of for long, and the next release finds
+// nobody. They ask again by themselves within a few seconds.
+func TestClockAheadWaiters(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, servers.RedisClock())
+	s := dial(t, server.Addr(), "guard=0")
+	holder := ask("lock", "holder", 10*time.Minute)
+	token := take(t, s, holder).Token
+	all := []*waiter{queue(t, s, ask("lock", "second", lockTTL)), queue(t, s, ask("lock", "third", lockTTL))}
+	step(t, server, time.Minute)
+	if now := shown(t, s, "lock"); now != "holder <- " {
+		t.Errorf("after the clock was set: %s", now)
+	}
+	since := s.Clock().Now()
+	release(t, s, holder)
+	for len(all) > 0 {
+		var w *waiter
+		w, all = anyServed(t, all)
+		if took := w.granted.Sub(since); took > checks+slow {
+			t.Errorf("%q is served after %v", w.r.Label, took)
+		}
+		if w.grant.Token <= token {
+			t.Errorf("token %d after %d", w.grant.Token, token)
+		}
+		token, since = w.grant.Token, s.Clock().Now()
+		release(t, s, w.r)
+	}
+}
+
+// The clock jumps ahead while the guard is on: no call proves more than a second of it to have passed.
+func TestClockAheadInTheGuard(t *testing.T) {
+	t.Parallel()
+	const guard = 5 * time.Second
+	server := startRedis(t, servers.RedisClock())
+	s := dial(t, server.Addr(), "guard=5s")
+	r := ask("lock", "early", time.Second)
+	r.NoWait = true
+	before := s.Clock().Now()
+	if _, err := s.Acquire(t.Context(), r); !errors.As(err, new(*driver.Guarded)) {
+		t.Fatalf("on a server that was started just now: %v", err)
+	}
+	step(t, server, time.Minute)
+	insist(t, s, ask("lock", "next", time.Second))
+	if took := s.Clock().Now().Sub(before); took < guard-time.Second-driver.Margin(guard) {
+		t.Errorf("granted %v after the server was first asked", took)
 	}
 }
