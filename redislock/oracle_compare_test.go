@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -173,10 +174,11 @@ func (w *twins) compareLost(x *try) {
 	w.Helper()
 	told := func(i int) string { return x.sides[i].told(w.time != nil) }
 	want := told(1)
-	if told(0) == want {
+	if told(0) == want || x.twice && told(0) == "" { // of several calls the one that is told may have returned before the others
 		return
 	}
-	until(w, fmt.Sprintf("%s is told of %s", x.label, want), func() bool { return len(told(0)) >= len(want) })
+	for end := time.Now().Add(patience); len(told(0)) < len(want) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
 	if got := told(0); got != want {
 		w.failf("%s is told %q, want %q", x.label, got, want)
 	}

@@ -94,6 +94,7 @@ type try struct {
 	sides  [2]*side
 	calls  []*twinCall // under way
 	freed  bool        // by its owner
+	twice  bool        // asked for by several calls at once
 	broken bool        // ended by a break: an engine may remember that, and refuse the attempt, or not
 }
 
@@ -298,6 +299,7 @@ func (w *twins) call(what string, x *try, change func(*driver.Request)) {
 			w.failf("Acquire of %s neither ends nor waits, on side %d", x.label, i)
 		}
 	}
+	x.twice = x.twice || len(x.calls) > 0
 	x.calls = append(x.calls, c)
 }
 
