@@ -49,8 +49,11 @@ func (d *direct) acquire(name, attempt, how string, p redislock.Packed) string {
 
 func (d *direct) release(name, attempt string) string {
 	d.Helper()
-	return d.call("release", name, attempt, "0", "60000000", "0")[0].(string)
+	return d.call("release", name, attempt, withoutKeep)[0].(string)
 }
+
+// withoutKeep says to release: no minimum hold, nothing in doubt, and the TTL.
+const withoutKeep = "0060000000"
 
 // attemptOf is an attempt of so many equal digits.
 func attemptOf(digit string) string { return strings.Repeat(digit, 48) }
@@ -251,5 +254,70 @@ func TestPushNamesTheLastRequest(t *testing.T) {
 	message, err := inbox.Receive(inTime(t))
 	if err != nil || !strings.HasPrefix(fmt.Sprint(message.([]any)[2]), "g 3 ") {
 		t.Errorf("told %v, %v; the last request that waits was 3", message, err)
+	}
+}
+
+// Several calls in one request are carried out one after the other, each for itself: with tokens of their own, and whatever becomes of the
+// others.
+func TestSeveralInOneRequest(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	d := callDirectly(t, server)
+	command(t, server, "SET", "holdfast:lock:{strange}", "x")
+	several := func(function string, calls ...[]string) []any { // name, letter, and arguments behind the store's id
+		t.Helper()
+		request := []string{"FCALL", redislock.Library + "_" + function, fmt.Sprint(1 + len(calls)), "holdfast:store"}
+		for _, c := range calls {
+			request = append(request, "holdfast:lock:{"+c[0]+"}")
+		}
+		request = append(request, d.store)
+		for _, c := range calls {
+			request = append(request, c[1:]...)
+		}
+		answer, err := server.Do(inTime(t), request...)
+		if err != nil {
+			t.Fatalf("%s: %v", function, err)
+		}
+		replies := answer.([]any)
+		for i, r := range replies {
+			if token, taken := r.(int64); taken {
+				replies[i] = []any{"G", token}
+			}
+		}
+		return replies
+	}
+	says := func(reply any) string { return reply.([]any)[0].(string) }
+	p := redislock.Packed{Mode: "e", TTL: time.Minute, Claim: time.Second, Life: time.Minute}
+	acquire := func(name, attempt, how string) []string {
+		return []string{name, "a", attempt, fmt.Sprint(p.TTL.Microseconds()), how, p.String()}
+	}
+	release := func(name, attempt string) []string {
+		return []string{name, "r", attempt, withoutKeep}
+	}
+	replies := several("acquires", acquire("a", attemptOf("1"), "take"), acquire("strange", attemptOf("2"), "take"),
+		acquire("a", attemptOf("3"), "leave"), acquire("b", attemptOf("4"), "take"), acquire("a", attemptOf("1"), "take"), acquire("c", attemptOf("5"), "leave"))
+	var got []string
+	for _, r := range replies {
+		got = append(got, says(r))
+	}
+	if want := []string{"G", "E", "H", "G", "G", "G"}; !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v: %v", got, want, replies)
+	}
+	if text := replies[1].([]any)[1].(string); !strings.HasPrefix(text, "WRONGTYPE") {
+		t.Errorf("what failed says %q", text)
+	}
+	token := func(i int) int64 { return replies[i].([]any)[1].(int64) }
+	if token(0) >= token(3) || token(3) >= token(5) || token(0) != token(4) {
+		t.Errorf("tokens %d, %d, %d, and %d again", token(0), token(3), token(5), token(4))
+	}
+	replies = several("releases", release("b", attemptOf("1")), release("a", attemptOf("1")), release("strange", attemptOf("2")),
+		release("c", attemptOf("5")), []string{"b", "n", attemptOf("4"), "60000000"})
+	if says(replies[0]) != "N" || says(replies[2]) != "E" {
+		t.Errorf("releases: %v", replies)
+	}
+	for name, there := range map[string]int64{"a": 0, "b": 1, "c": 0, "strange": 1} {
+		if n := command(t, server, "EXISTS", "holdfast:lock:{"+name+"}"); n != there {
+			t.Errorf("%s: %d keys, want %d", name, n, there)
+		}
 	}
 }
