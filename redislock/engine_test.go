@@ -132,6 +132,7 @@ func TestHolesInTheQueue(t *testing.T) {
 
 // A request for many permits at the head of the queue is not overtaken; when it goes, those behind it are served at once.
 func TestBigRequestAtTheHead(t *testing.T) {
+	t.Parallel()
 	for what, leaves := range map[string]func(t *testing.T, s driver.Store, w *waiter){
 		"served": nil,
 		"released": func(t *testing.T, s driver.Store, w *waiter) {

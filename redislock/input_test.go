@@ -74,6 +74,7 @@ func secretless(t testing.TB, err error) {
 
 // What a server does not serve at all is told by Open: by its type, and with the next step.
 func TestServersThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	plain := startRedis(t, servers.RedisPassword(canary))
 	for _, c := range []struct {
 		name  string

@@ -27,6 +27,7 @@ var (
 // each of them the two must agree on all that can be seen: answers, holders, waiters and their order, who was told of a loss, and the
 // order of all tokens. Nothing runs out meanwhile. To replay a seed that failed: go test -run TestOracle -seed 17 -v
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	address := startRedis(t).Addr()
 	eachSeed(t, *oracleSeeds, func(t *testing.T, seed uint64) {
 		params := fmt.Sprintf("guard=0&claim=30s&prefix=seed-%d:", seed) // a busy machine may need long to claim what was pushed
@@ -37,6 +38,7 @@ func TestOracle(t *testing.T) {
 
 // TestOracleOfBothAges is TestOracle with clients of different programs, during an upgrade.
 func TestOracleOfBothAges(t *testing.T) {
+	t.Parallel()
 	address := startRedis(t).Addr()
 	eachSeed(t, *oracleSeeds/3, func(t *testing.T, seed uint64) {
 		prefix := fmt.Sprintf("seed-%d:", seed)

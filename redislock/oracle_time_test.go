@@ -13,6 +13,7 @@ import (
 // TestOracleInTime is TestOracle in a world where time passes, in steps, by the clocks of both sides at once: holds run out, minimum holds
 // and tombstones end.
 func TestOracleInTime(t *testing.T) {
+	t.Parallel()
 	eachSeed(t, *oracleSeeds/3, func(t *testing.T, seed uint64) {
 		server := startRedis(t, servers.RedisClock())
 		clock := &fakeTimes{begun: time.Now(), server: server}

@@ -177,6 +177,7 @@ func TestAgesExclude(t *testing.T) {
 // A library that was just loaded remembers nothing: its tokens begin at the ceiling that is stored, ahead of the clock. The other library
 // does not know of them, but must not give smaller ones for the same name, however a hold has ended.
 func TestTokensRiseOverBothAges(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(t *testing.T, server *servers.Redis, s *redislock.Store, r *driver.Request, g *driver.Grant){
 		"released": func(t *testing.T, _ *servers.Redis, s *redislock.Store, r *driver.Request, _ *driver.Grant) {
 			release(t, s, r)
