@@ -20,7 +20,7 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		return nil, err
 	}
 	p := s.join(r)
-	w := wait{s: s, r: r, p: p, claim: min(s.config.claim, r.TTL)}
+	w := wait{s: s, r: r, p: p}
 	grant, err := w.run(ctx)
 	s.leave(p, err == nil)
 	return grant, err
@@ -28,16 +28,20 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 
 // A wait is one call of Acquire: it asks, and asks again whenever it has a reason to.
 type wait struct {
-	s     *Store
-	r     *driver.Request
-	p     *party
-	claim time.Duration
+	s *Store
+	r *driver.Request
+	p *party
 
-	asked  driver.Instant // the clock before the last request went out
+	ttl    time.Duration  // that the last request asked for
+	claim  time.Duration  // that it has to claim a grant that comes as a message
+	asked  driver.Instant // the clock before it went out
 	queued bool           // the server has given it a place
 	known  error          // why there is no grant yet: *driver.Held or *driver.Guarded
 	told   driver.Instant // when Request.Waiting was called last; 0: never
 }
+
+// errQueued keeps a refusal of one who waits from being an answer: the attempt still has its place, and may get the lock.
+var errQueued = errors.New("it is in the queue, and asks again")
 
 // errLook: it is time to ask again.
 var errLook = errors.New("look again")
@@ -45,8 +49,14 @@ var errLook = errors.New("look again")
 func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 	for {
 		reply, err := w.ask(ctx)
-		if err != nil {
+		switch {
+		case err != nil && w.queued && errors.As(err, new(*driver.Refused)):
+			return nil, errors.Join(err, errQueued)
+		case err != nil:
 			return nil, w.cutOff(ctx, err)
+		case reply.says == saysBound:
+			w.s.forget(*w.s.state.Load())
+			continue
 		}
 		grant, pause, err := w.weigh(ctx, reply)
 		if grant != nil || err != nil {
@@ -61,34 +71,36 @@ func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 // ask sends one request, under a new id.
 func (w *wait) ask(ctx context.Context) (reply, error) {
 	s, r := w.s, w.r
-	if _, err := s.opened(ctx); err != nil { // so that there is an inbox
+	st, err := s.opened(ctx) // so that there is an inbox
+	if err != nil {
 		return reply{}, err
 	}
+	w.ttl = st.ttl(r.TTL)
+	w.claim = min(s.config.claim, w.ttl)
 	channel, how := s.channel, "wait"
 	if r.Mode == driver.Exclusive && r.Keep == 0 && r.Reserve == 0 {
 		how = "take"
 	}
 	if !s.hears.Load() {
-		if w.known != nil || w.queued { // it has to wait, so it must be told: ask when that is possible
-			if err := s.inbox.Await(ctx); err != nil {
-				return reply{}, err
-			}
-		} else {
-			channel = ""
+		if err := w.awaitInbox(ctx); err != nil {
+			return reply{}, err
+		}
+		if !s.hears.Load() {
+			channel = "" // it cannot be told, so it is not queued; but it keeps its place, and gets the lock if that is free
 		}
 	}
-	if r.NoWait {
-		how = "leave"
-		if !s.alone(w.p) {
-			how = "look"
-		}
-	}
-	if !s.renumber(w.p) {
+	ok, alone := s.renumber(w.p)
+	switch {
+	case !ok:
 		return reply{}, driver.ErrGone
+	case r.NoWait && alone:
+		how = "leave"
+	case r.NoWait:
+		how = "look"
 	}
 	w.asked = s.clock.Now()
 	t := w.p.turn
-	answer, err := s.call(ctx, fnAcquire, t.key, t.secret, micros(s.ttl(r.TTL)), how, string(w.pack(channel)))
+	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, string(w.pack(channel)))
 	if err != nil && !driver.Answered(err) {
 		return reply{}, err
 	}
@@ -98,11 +110,28 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	return answer, err
 }
 
+// awaitInbox waits until messages can be heard. Who knows that it has to wait does so for as long as it would before it asks; who may
+// find the lock free, for a moment, if the connection has only just broken: it is mostly back at once.
+func (w *wait) awaitInbox(ctx context.Context) error {
+	patience := w.pause(0, 0, 0)
+	if w.known == nil && !w.queued {
+		if patience = 100 * time.Millisecond; time.Since(time.Unix(0, w.s.deaf.Load())) > time.Second {
+			return ctx.Err()
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := w.s.inbox.Await(soon); err != nil && soon.Err() == nil {
+		return w.s.failure(err)
+	}
+	return ctx.Err()
+}
+
 // pack is the request as the engine keeps it.
 func (w *wait) pack(channel string) pack {
 	r := w.r
 	p := make(pack, 0, 128+len(channel)+len(r.Label))
-	p = p.text(modeText(r.Mode)).number(int64(r.N)).number(int64(r.Limit)).span(w.s.ttl(r.TTL)).span(w.claim).span(r.Keep).number(int64(reserve(r)))
+	p = p.text(modeText(r.Mode)).number(int64(r.N)).number(int64(r.Limit)).span(w.ttl).span(w.claim).span(r.Keep).number(int64(reserve(r)))
 	return p.span(life(r.TTL)).text(channel).text(strconv.FormatUint(w.p.id, 10)).text(r.Label).no()
 }
 
@@ -111,7 +140,7 @@ func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration
 	switch a.says {
 	case saysGranted:
 		if a.alone > 0 { // taken, as it was asked for
-			return w.s.grant(w.r, uint64(a.alone), 0, w.asked, w.s.ttl(w.r.TTL)), 0, nil
+			return w.s.grant(w.r, uint64(a.alone), 0, w.asked, w.ttl), 0, nil
 		}
 		return w.s.grant(w.r, uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
 	case saysWaits:
@@ -122,6 +151,7 @@ func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration
 			return nil, 0, held(a.span(0), a.span(1), a.holders(2))
 		}
 		w.known = held(a.span(0), a.span(1), a.holders(2)) // not queued, because it could not have been told: ask again when it can be
+		w.queued = false
 		return nil, 0, nil
 	case saysGuarded:
 		if w.r.NoWait {
@@ -192,14 +222,8 @@ func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
 
 // await waits for a message, for the time to ask again (errLook), or for the end.
 func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, error) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	w.s.mu.Lock()
-	if w.p.wake == nil {
-		w.p.wake = make(chan struct{}, 1)
-	}
-	w.p.rouse() // look first: something may have come before there was anybody to wake
-	w.s.mu.Unlock()
+	timer := w.sit(pause)
+	defer w.rise()
 	for {
 		select {
 		case <-timer.C:
@@ -213,14 +237,34 @@ func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, e
 			}
 			return nil, w.cutOff(ctx, ctx.Err())
 		}
-		grant, err := w.news()
-		if grant != nil || err != nil {
+		if grant, err := w.news(); grant != nil || err != nil {
 			return grant, err
 		}
-		if in := w.lookIn(); in > 0 {
-			timer.Reset(in)
-		}
 	}
+}
+
+// sit begins to wait: from now on messages wake it, or set its timer.
+func (w *wait) sit(pause time.Duration) *time.Timer {
+	s, p := w.s, w.p
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.lookIn > 0 {
+		pause = min(pause, p.lookIn)
+	}
+	if p.wake == nil {
+		p.wake = make(chan struct{}, 1)
+	}
+	p.timer, p.due = time.NewTimer(pause), time.Now().Add(pause)
+	p.rouse() // it looks first: something may have come before there was anybody to wake
+	return p.timer
+}
+
+// rise ends a wait.
+func (w *wait) rise() {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.p.timer.Stop()
+	w.p.timer = nil
 }
 
 // news is what the messages say: a grant; errLook; ErrGone, if the attempt was released; or nothing.
@@ -233,24 +277,17 @@ func (w *wait) news() (*driver.Grant, error) {
 		return nil, driver.ErrGone
 	case p.pushed != nil:
 		// The message may be old. What is certain is that the lock was not held yet when the last question went out; and that the
-		// server keeps it for the time to claim it.
-		if left := w.asked.Add(w.claim).Sub(s.clock.Now()); left < w.claim/10+2*driver.Margin(w.claim) {
+		// server keeps it for the time to claim it. A minimum hold counts only if somebody has run under it: so it is claimed first.
+		left := w.asked.Add(w.claim).Sub(s.clock.Now())
+		if left < w.claim/10+2*driver.Margin(w.claim) || w.r.Keep > 0 {
 			return nil, errLook
 		}
-		p.claim = time.AfterFunc(w.claim*45/100, func() { s.claimLater(w.r, p, w.asked.Add(w.claim)) })
+		p.claim = time.AfterFunc(left*45/100, func() { s.claimLater(w.r, p, w.asked.Add(w.claim)) })
 		return s.grant(w.r, p.pushed.token, p.pushed.spare, w.asked, w.claim), nil
 	case p.look:
 		return nil, errLook
 	}
 	return nil, nil
-}
-
-func (w *wait) lookIn() time.Duration {
-	w.s.mu.Lock()
-	defer w.s.mu.Unlock()
-	in := w.p.lookIn
-	w.p.lookIn = 0
-	return in
 }
 
 // cutOff adds what is known to the error of a wait that has ended. Without the context's error Held would be an answer (A4).
@@ -269,12 +306,10 @@ func (w *wait) cutOff(ctx context.Context, err error) error {
 }
 
 // ttl is what the server is asked for.
-func (s *Store) ttl(wish time.Duration) time.Duration {
-	return min(max(wish, MinTTL), s.maxTTL())
-}
+func (st *opened) ttl(wish time.Duration) time.Duration { return min(max(wish, MinTTL), st.maxTTL()) }
 
-func (s *Store) maxTTL() time.Duration {
-	if st := s.state.Load(); st != nil && st.guard > 0 {
+func (st *opened) maxTTL() time.Duration {
+	if st.guard > 0 {
 		return min(MaxTTL, st.guard)
 	}
 	return MaxTTL

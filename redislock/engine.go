@@ -53,6 +53,7 @@ const (
 	saysFull     = "F"
 	saysReopened = "S"
 	saysFailed   = "E"
+	saysBound    = "X"
 )
 
 // released is the number that means that a hold was released; greater ones are tokens. No other library answers so by chance.
@@ -65,14 +66,11 @@ type reply struct {
 	rest  []rueidis.RedisMessage
 }
 
-// call runs one of the engine's functions on a lock. If the store was set up anew since it was opened, it opens it again, and repeats.
-func (s *Store) call(ctx context.Context, function, key string, args ...string) (reply, error) {
+// callAt runs one of the engine's functions on a lock of the store that was opened as st. If the store was set up anew since, it opens it
+// again, and repeats.
+func (s *Store) callAt(ctx context.Context, st *opened, function, key string, args ...string) (reply, error) {
 	for again := range 3 {
-		id, err := s.opened(ctx)
-		if err != nil {
-			return reply{}, err
-		}
-		message, err := s.send(ctx, &command{function: function, key: key, store: id, args: args})
+		message, err := s.send(ctx, &command{function: function, key: key, store: st.id, args: args})
 		if err != nil {
 			return reply{}, s.failure(err)
 		}
@@ -81,7 +79,10 @@ func (s *Store) call(ctx context.Context, function, key string, args ...string) 
 		case !ok:
 			return reply{}, s.strange(ctx, function)
 		case r.says == saysReopened && again < 2:
-			s.forget(id)
+			s.forget(*st)
+			if st, err = s.opened(ctx); err != nil {
+				return reply{}, err
+			}
 			continue
 		}
 		return r, nil

@@ -18,7 +18,7 @@
 --   q<seq>       a waiter: attempt, when it came, when it was last heard of, request
 --   w<attempt>   the seq of a waiter
 --   t            tombstones: attempt -> {until, who broke it or false, whether at once}
---   s            the channel that let a grant lapse last; when that grant was made is in m
+--   s<channel>   when a grant was made that this channel let lapse; m has the last time that one was
 --
 -- A record is token, granted, until, kept until (doubles), a state and the request. States: c claimed; u granted by a push and not
 -- claimed yet; b told to end by a break, c before; v the same, u before; k kept for nobody until its minimum hold is over.
@@ -32,6 +32,7 @@
 --   B by now gone                    was broken
 --   U left                           nothing is granted for so long: the guard
 --   L limit                          another limit is in use; R another mode or number was asked for; F the queue is full
+--   X                                the ttl is longer than the guard: it was opened with another
 --   S                                this is not the store that was opened: open it again
 --   E text                           one of several calls failed
 
@@ -40,6 +41,7 @@ local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable
 local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
 local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
+local SUSPECT = 60000000       -- how long a client is remembered that let a grant lapse
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
 local AHEAD = 1000             -- fewer tokens than microseconds are given in one request
@@ -57,6 +59,7 @@ local NOBODY = '------------------------------------------------' -- 48, as an a
 local last = 0
 local stores = {}
 
+local swept = {}         -- the queue that was swept last
 local latest = 0         -- the latest time that this process has seen
 
 local KEYS, ARGV, moment -- of the call at hand
@@ -122,6 +125,7 @@ local function look(key, id, now)
       st.left = 0
     end
     st.reign, st.heard = reign, now
+    last = math.max(last, tonumber(kept[3] or 0)) -- another process may have given more since
   elseif st.left > 0 then
     st.left = math.max(0, st.left - math.min(math.max(0, now - st.heard), CREDIT))
     st.heard = now
@@ -177,6 +181,12 @@ local function asked(packed)
   local r = {}
   r.mode, r.n, r.limit, r.ttl, r.claim, r.keep, r.reserve, r.life, r.channel, r.id, r.label, r.by = cmsgpack.unpack(packed)
   return r
+end
+
+-- where returns the channel and the id of a request, without the rest.
+local function where(packed)
+  local _, _, _, _, _, _, _, _, channel, id = cmsgpack.unpack(packed)
+  return channel, id
 end
 
 local function record(h)
@@ -247,9 +257,12 @@ local function load(key, attempt, kept)
       l.token = l.holder.token + asked(l.holder.ask).reserve
     end
   end
+  if l.suspect > 0 and moment - l.suspect > SUSPECT then
+    l.suspect = 0
+  end
   if behind then
     l.soonest = math.min(l.soonest, moment) -- look at all of them
-    l.suspect = math.min(l.suspect, moment - 1)
+    l.suspect = 0
     if l.holder and cap(l.holder, moment) then
       l.x = l.holder.attempt .. record(l.holder)
     end
@@ -427,8 +440,15 @@ local function add(l, h, r)
   l.count, l.taken, l.live = l.count + 1, l.taken + r.n, l.live + 1
 end
 
+-- read_other reads one of these holders; nil if there is no record of it, and then it is forgotten.
 local function read_other(l, id)
-  local h = read_record(redis.call('HGET', l.key, 'h' .. id), 1)
+  local text = redis.call('HGET', l.key, 'h' .. id)
+  if not text then
+    swap_id(l, id, '')
+    l.count = l.count - 1
+    return nil
+  end
+  local h = read_record(text, 1)
   h.attempt = id
   if behind and cap(h, moment) and not l.reading then
     redis.call('HSET', l.key, 'h' .. id, record(h))
@@ -485,7 +505,7 @@ local function lapse(l, h, now)
     entomb(l, h.attempt, now + r.ttl, r.by, false, now)
   elseif h.state == 'u' then
     l.suspect = h.granted -- whoever did not answer this will not answer the next
-    redis.call('HSET', l.key, 's', r.channel)
+    redis.call('HSET', l.key, 's' .. r.channel, string.format('%.0f', h.granted))
   elseif h.state == 'c' and r.channel ~= '' then
     tell(r.channel, 'l ' .. r.id)
   end
@@ -497,7 +517,7 @@ local function expire(l, now)
     if h.state ~= 'k' then
       lapse(l, h, now)
     end
-    return finish(l, h, mode, true, now)
+    return finish(l, h, mode, h.state ~= 'u' and h.state ~= 'v', now) -- nobody ran under what was not claimed
   end
   if l.holder and l.holder.till <= now then
     over(l.holder, 'e')
@@ -508,14 +528,14 @@ local function expire(l, now)
   local soonest = math.huge
   each_id(l, function(id)
     local h = read_other(l, id)
-    if h.till <= now then
+    if h and h.till <= now then
       h = over(h, asked(h.ask).mode)
     end
     if h then
       soonest = math.min(soonest, h.till)
     end
   end)
-  l.soonest = soonest
+  l.soonest = soonest < math.huge and soonest or 0
 end
 
 -- find returns the hold of the attempt that the lock was loaded for, and how it is held.
@@ -568,6 +588,8 @@ local function dequeue(l, w)
   l.head, l.waiting = l.head + 1, l.waiting - 1
 end
 
+local compact
+
 -- withdraw takes a waiter out of the queue, wherever it stands.
 local function withdraw(l, attempt)
   local seq = l.seq and redis.call('HGET', l.key, 'w' .. attempt) -- once more: it may have been dropped since
@@ -578,16 +600,76 @@ local function withdraw(l, attempt)
   l.seq, l.waiting = false, l.waiting - 1
   if l.waiting == 0 then
     l.head, l.tail = 1, 0
+  else
+    compact(l)
   end
   return true
 end
 
--- is_lost says that nobody is there any more to be served: not heard of for too long, or of a client that let a grant lapse since.
+-- is_lost says that nobody is there any more to be served: not heard of for too long, or of a client that let a grant lapse, and of
+-- which nothing was heard since.
 local function is_lost(l, w, r, now)
   if w.heard + r.life < now then
     return true
   end
-  return l.suspect > 0 and w.heard <= l.suspect and redis.call('HGET', l.key, 's') == r.channel
+  if l.suspect == 0 or w.heard > l.suspect then
+    return false
+  end
+  local lapsed = redis.call('HGET', l.key, 's' .. r.channel)
+  return lapsed and w.heard <= tonumber(lapsed)
+end
+
+-- hears_of notes that a client lives: it asks.
+local function hears_of(l, channel)
+  if l.suspect > 0 then
+    redis.call('HDEL', l.key, 's' .. channel)
+  end
+end
+
+-- listens reports whether anybody is subscribed to the channel of a waiter.
+local function listens(channel)
+  return channel ~= '' and redis.call('PUBSUB', 'SHARDNUMSUB', channel)[2] > 0
+end
+
+-- compact closes the holes in the queue when there are more of them than waiters: those who left have paid for it.
+function compact(l)
+  if l.tail - l.head < 2 * l.waiting + 64 then
+    return
+  end
+  local to = 0
+  for seq = l.head, l.tail do
+    local text = redis.call('HGET', l.key, 'q' .. seq)
+    if text then
+      to = to + 1
+      redis.call('HDEL', l.key, 'q' .. seq)
+      redis.call('HSET', l.key, 'q' .. (l.tail + to), text, 'w' .. string.sub(text, 1, 48), l.tail + to)
+    end
+  end
+  l.head, l.tail = l.tail + 1, l.tail + to
+end
+
+-- sweep drops everybody who is lost or does not listen, from a queue that is full; once a second.
+local function sweep(l, now)
+  if swept.key == l.key and now - swept.at < 1000000 then
+    return
+  end
+  swept.key, swept.at = l.key, now
+  local alive = {}
+  for seq = l.head, l.tail do
+    local text = redis.call('HGET', l.key, 'q' .. seq)
+    if text then
+      local w = read_waiter(text)
+      local r = asked(w.ask)
+      if alive[r.channel] == nil then
+        alive[r.channel] = listens(r.channel)
+      end
+      if not alive[r.channel] or is_lost(l, w, r, now) then
+        redis.call('HDEL', l.key, 'q' .. seq, 'w' .. w.attempt)
+        l.waiting = l.waiting - 1
+      end
+    end
+  end
+  compact(l)
 end
 
 local function fits(l, r)
@@ -622,30 +704,39 @@ local function grant(st, l, attempt, r, packed, claimed, now)
   return h
 end
 
--- look_in tells a waiter to look again in a while.
-local function look_in(r, delay)
-  if r.channel ~= '' then
-    tell(r.channel, string.format('n %s %.0f', r.id, delay))
-  end
+-- look_in tells a waiter to look again in a while. It returns how many have heard it, and its channel.
+local function look_in(w, delay)
+  local channel, id = where(w.ask)
+  return tell(channel, string.format('n %s %.0f', id, delay)), channel
 end
 
--- look_in_last tells the last in the queue to look in a while, if it is of another client.
-local function look_in_last(l, channel, delay)
-  local text = l.tail > l.head and redis.call('HGET', l.key, 'q' .. l.tail)
-  if text then
-    local r = asked(read_waiter(text).ask)
-    if r.channel ~= channel then
-      look_in(r, delay)
+-- watch makes somebody look when a grant may have lapsed: the next in line; and if that is of the same client, which may hang, the last.
+local function watch(l, delay, told)
+  while l.waiting > 0 do
+    local w = peek(l)
+    if not w then
+      return
     end
+    local heard, channel = look_in(w, delay)
+    if heard > 0 then
+      local text = channel == told and l.tail > l.head and redis.call('HGET', l.key, 'q' .. l.tail)
+      if text then
+        w = read_waiter(text)
+        if where(w.ask) ~= told then
+          look_in(w, delay)
+        end
+      end
+      return
+    end
+    dequeue(l, w) -- nobody listens any more
   end
 end
 
 -- serve gives the lock to the head of the queue for as long as that fits. It is the only way by which somebody who waits is served.
--- self is the attempt that asks right now: it needs no message. Whoever is granted the lock is told, alone; and the next in line is
--- told to look when that grant may have lapsed. It returns self's hold.
+-- self is the attempt that asks right now: it needs no message. Whoever is granted the lock is told, alone. It returns self's hold.
 local function serve(st, l, self, now)
-  local mine, window, told
-  while l.waiting > 0 do
+  local mine, delay, told
+  while l.waiting > 0 and not (delay and l.x ~= '') do
     local w = peek(l)
     if not w then
       break
@@ -654,13 +745,10 @@ local function serve(st, l, self, now)
     if w.attempt ~= self and is_lost(l, w, r, now) then
       dequeue(l, w)
     elseif not fits(l, r) then
-      if window then
-        look_in(r, window)
-        if r.channel == told then -- if that client hangs, somebody else must notice
-          look_in_last(l, told, window)
-        end
+      if w.attempt == self or listens(r.channel) then
+        break
       end
-      break
+      dequeue(l, w) -- whoever is gone holds nobody back
     else
       dequeue(l, w)
       local h = grant(st, l, w.attempt, r, w.ask, w.attempt == self, now)
@@ -669,9 +757,12 @@ local function serve(st, l, self, now)
       elseif tell(r.channel, string.format('g %s %.0f %.0f', r.id, h.token, r.reserve)) == 0 then
         finish(l, h, r.mode, false, now) -- nobody listens any more
       else
-        window, told = h.till - now, r.channel
+        delay, told = h.till - now, r.channel
       end
     end
+  end
+  if delay then
+    watch(l, delay, told)
   end
   return mine
 end
@@ -693,7 +784,9 @@ local function holders(reply, l, now)
   local few = l.count > 0 and string.sub(ids(l), 1, 48 * SHOWN) or ''
   for at = 1, #few, 48 do
     local h = read_other(l, string.sub(few, at, at + 47))
-    reply[#reply + 1] = describe(h, asked(h.ask), now)
+    if h then
+      reply[#reply + 1] = describe(h, asked(h.ask), now)
+    end
   end
   return reply
 end
@@ -749,7 +842,10 @@ local function stand(st, l, attempt, r, how, now)
     place = how ~= 'look' and math.max(1, math.min(l.seq - l.head + 1, l.waiting)) or 0
   elseif (how == 'wait' or how == 'take') and r.channel ~= '' then
     if l.waiting >= MAX_WAITERS then
-      return {'F'}
+      sweep(l, now)
+      if l.waiting >= MAX_WAITERS then
+        return {'F'}
+      end
     end
     enqueue(l, attempt, r, ARGV[5], now)
     place = l.waiting
@@ -769,6 +865,9 @@ local function take(st, now)
     now = last + 1 -- several in one request: the clock will have passed this before the next one
   end
   local ttl = ARGV[3] + 0
+  if st.guard > 0 and ttl > st.guard then
+    return nil
+  end
   local token = next_token(st, 0, 0, now)
   local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, 0) .. 'c' .. ARGV[5]
   if redis.call('HSETNX', KEYS[1], 'x', x) == 0 then
@@ -783,10 +882,14 @@ end
 
 -- ask_for is an attempt that finds the lock in use, or finds itself in it.
 local function ask_for(st, l, attempt, r, how, now)
+  hears_of(l, r.channel)
   if tomb_of(l, attempt, now) then
     return {'T'}
   end
   if r.mode == 'p' then
+    if l.limit ~= r.limit and l.waiting > 0 and st.left == 0 then
+      serve(st, l, '', now) -- those who wait may be gone
+    end
     if l.limit ~= r.limit and (l.count > 0 or l.waiting > 0) then
       return {'L', l.limit}
     end
@@ -824,6 +927,9 @@ local function acquire()
   local reply = ARGV[4] == 'take' and st.left == 0 and take(st, now)
   if reply then
     return reply
+  end
+  if st.guard > 0 and ARGV[3] + 0 > st.guard then
+    return {'X'}
   end
   local l = load(KEYS[1], ARGV[2])
   expire(l, now)
@@ -868,7 +974,7 @@ local function release()
   if rest and l.waiting > 0 then -- nobody will hand over what is kept for nobody: the head looks when that is over
     local w = peek(l)
     if w then
-      look_in(asked(w.ask), rest.till - now)
+      look_in(w, rest.till - now)
     end
   end
   save(l, now)
@@ -900,6 +1006,9 @@ local function renew()
     return gone(l, ARGV[2], now)
   end
   local ttl = tonumber(ARGV[3])
+  if st.guard > 0 then
+    ttl = math.min(ttl, st.guard)
+  end
   if ttl > 0 then
     if h.state == 'u' and st.left > 0 then
       return {'U', st.left}
@@ -959,7 +1068,7 @@ local function break_hold()
   end
   each_id(l, function(id)
     local h = read_other(l, id)
-    if h.token == token then
+    if h and h.token == token then
       found = true
       break_one(l, h, asked(h.ask).mode, at_once, ARGV[4], now)
     end
@@ -992,7 +1101,12 @@ local function inspect()
   if l.holder then
     show(l.holder)
   end
-  each_id(l, function(id) show(read_other(l, id)) end)
+  each_id(l, function(id)
+    local h = read_other(l, id)
+    if h then
+      show(h)
+    end
+  end)
   if l.waiting > 0 then
     for seq = l.head, l.tail do
       local text = redis.call('HGET', l.key, 'q' .. seq)
@@ -1006,9 +1120,10 @@ local function inspect()
   return {l.limit, st and st.left or 0, held, waiting}
 end
 
--- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 the guard that is asked for, or '' for whatever it has.
--- It replies id, format, guard.
+-- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 the client's channel: whoever may not send messages there is
+-- told so now, not when others wait for them. It replies id, format, guard.
 local function open()
+  tell(ARGV[3], 'o')
   local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard')
   if kept[1] then
     return {kept[1], tonumber(kept[2]), tonumber(kept[3])}

@@ -12,21 +12,22 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.usable(ctx); err != nil {
 		return driver.Guarantees{}, err
 	}
-	if _, err := s.opened(ctx); err != nil {
+	st, err := s.opened(ctx)
+	if err != nil {
 		return driver.Guarantees{}, err
 	}
 	info, err := s.client.Do(ctx, s.client.B().Info().Build()).ToString()
 	if err != nil {
 		return driver.Guarantees{}, s.failure(err)
 	}
-	guarded := s.maxTTL() < MaxTTL
+	guarded := st.guard > 0
 	found := readInfoText(info)
 	g := driver.Guarantees{
 		Fencing: driver.FencingVolatile,
 		FIFO:    true, Shared: true, Permits: true, Keep: true, Reserve: true,
-		MinTTL: MinTTL, MaxTTL: s.maxTTL(),
+		MinTTL: MinTTL, MaxTTL: st.maxTTL(),
 		Beyond: []string{
-			"the server's clock is set forward while a lock is held, or within the guard after a restart: holds run out early by as much (fencing tokens still rise)",
+			"the server's clock is set forward while a lock is held, also to mend one that was set back, or within the guard after a restart: holds run out early by as much (fencing tokens still rise)",
 			"FLUSHALL, FLUSHDB, SWAPDB, DEL of a lock's key: holds are lost, and their holders told at their next renewal",
 		},
 	}
@@ -44,7 +45,14 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if replicated {
 		g.Beyond = append(g.Beyond, "a failover to a replica: what it has not received yet is lost")
 	}
-	g.SurvivesRestart = guarded && !evicts
+	persistent := found["aof_enabled"] == "1"
+	switch {
+	case !persistent:
+		g.Beyond = append(g.Beyond, "a restart of the server: without appendonly yes it forgets what is held; holders are told at their next renewal, and with a guard nobody else gets it before")
+	case guarded:
+		g.Beyond = append(g.Beyond, "a crash of the server's machine: appendfsync everysec can lose the locks of the last second; their holders are told at their next renewal")
+	}
+	g.SurvivesRestart = guarded && persistent && !evicts
 	return g, nil
 }
 

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ func (s *Store) hear(text string) {
 	number, rest, _ := strings.Cut(rest, " ")
 	id, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return // not one of ours: whoever may publish here can say anything, and nothing is believed that the server does not confirm
+		return // not one of ours
 	}
 	s.mu.Lock()
 	p := s.parties[id]
@@ -53,8 +54,7 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 		}
 	case "n":
 		micros, _ := strconv.ParseInt(rest, 10, 64)
-		p.lookIn = time.Duration(micros)*time.Microsecond + slack
-		p.rouse()
+		p.lookAgain(time.Duration(micros)*time.Microsecond + slack)
 	case "b":
 		now, by, _ := strings.Cut(rest, " ")
 		return &driver.Broken{By: by, Now: now == "1"}
@@ -71,14 +71,16 @@ func (s *Store) reconnected() {
 	defer s.mu.Unlock()
 	over := min(time.Duration(len(s.parties))*100*time.Microsecond, 2*time.Second)
 	for _, p := range s.parties {
-		p.lookIn = time.Duration(1 + rand.Int64N(int64(over+1)))
-		p.rouse()
+		p.lookAgain(time.Duration(1 + rand.Int64N(int64(over+1))))
 	}
 }
 
 // disconnected: nothing more is heard for now. Who waits goes on waiting: its place is kept for a while, and it asks again as soon as
 // it can be told.
-func (s *Store) disconnected(error) { s.hears.Store(false) }
+func (s *Store) disconnected(error) {
+	s.deaf.Store(time.Now().UnixNano())
+	s.hears.Store(false)
+}
 
 // claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
 func (s *Store) claimLater(r *driver.Request, p *party, until driver.Instant) {
@@ -90,7 +92,7 @@ func (s *Store) claimLater(r *driver.Request, p *party, until driver.Instant) {
 		switch {
 		case err == nil:
 			return
-		case driver.Answered(err):
+		case errors.Is(err, driver.ErrGone), errors.Is(err, driver.ErrBroken):
 			p.tell(err)
 			return
 		case driver.Sleep(ctx, backoff.Next()) != nil:

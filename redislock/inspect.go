@@ -18,11 +18,11 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	id, err := s.opened(ctx)
+	st, err := s.opened(ctx)
 	if err != nil {
 		return nil, err
 	}
-	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{id})
+	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{st.id})
 	if err != nil {
 		return nil, s.failure(err)
 	}
@@ -137,7 +137,11 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, fnBreak, s.keys.lock(b.Name, b.Mode), strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
+	st, err := s.opened(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := s.callAt(ctx, st, fnBreak, s.keys.lock(b.Name, b.Mode), strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
 	switch {
 	case err != nil:
 		return err

@@ -29,14 +29,18 @@ func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.s.S
 
 // renew renews a hold, or with ttl 0 asks how long it has.
 func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Duration, error) {
+	st, err := s.opened(ctx)
+	if err != nil {
+		return 0, err
+	}
 	if ttl > 0 {
-		ttl = s.ttl(ttl)
+		ttl = st.ttl(ttl)
 	}
 	mode := driver.Exclusive
 	if w.permits {
 		mode = driver.Permits
 	}
-	answer, err := s.call(ctx, fnRenew, s.keys.lock(w.name, mode), w.attempt.Reveal(), micros(ttl))
+	answer, err := s.callAt(ctx, st, fnRenew, s.keys.lock(w.name, mode), w.attempt.Reveal(), micros(ttl))
 	if err != nil {
 		return 0, unrenewed(err)
 	}

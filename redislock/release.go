@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -14,9 +15,14 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	t, doubt := s.undo(r)
-	answer, err := s.call(ctx, fnRelease, t.key, t.secret, flag(r.Keep > 0)+flag(doubt)+micros(s.ttl(r.TTL)))
+	st, err := s.opened(ctx)
 	if err != nil {
+		return err
+	}
+	t, doubt := s.undo(r)
+	answer, err := s.callAt(ctx, st, fnRelease, t.key, t.secret, flag(r.Keep > 0)+flag(doubt)+micros(st.ttl(r.TTL)))
+	if err != nil {
+		s.forgetLater(t, r.TTL)
 		return err
 	}
 	s.mu.Lock()
@@ -29,6 +35,21 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 		return driver.ErrGone
 	}
 	return s.strange(ctx, fnRelease)
+}
+
+// forgetLater forgets a turn whose Release had no answer, when nobody will ask for it any more: the server has then let go by itself.
+func (s *Store) forgetLater(t *turn, ttl time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.forgotten || s.turns[t.who] != t {
+		return
+	}
+	t.forgotten = true
+	time.AfterFunc(2*ttl+time.Minute, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.remove(t)
+	})
 }
 
 // undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its

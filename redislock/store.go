@@ -50,11 +50,11 @@ type Store struct {
 	longest time.Duration    // the guard that the store had when it was opened last; whoever opens has it
 	inbox   *redisconn.Inbox // nil until the store was opened once
 	channel string
-	hears   atomic.Bool // the inbox is up
+	hears   atomic.Bool  // the inbox is up
+	deaf    atomic.Int64 // when it went down last: a wall time, in nanoseconds
 
 	acquires, releases combiner
 
-	last    atomic.Uint64 // the id of the last request
 	mu      sync.Mutex
 	turns   map[who]*turn
 	parties map[uint64]*party // by the id of their last request
@@ -86,19 +86,16 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
 	s.life, s.end = context.WithCancel(context.Background())
+	s.longest = -1 // not opened yet
 	return s
 }
 
-// opened returns the id of the store, after it was opened.
-func (s *Store) opened(ctx context.Context) (string, error) {
+// opened returns what the store is, after it was opened.
+func (s *Store) opened(ctx context.Context) (*opened, error) {
 	if st := s.state.Load(); st != nil {
-		return st.id, nil
+		return st, nil
 	}
-	st, err := s.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	return st.id, nil
+	return s.open(ctx)
 }
 
 // open loads the engine, agrees with the other clients on the guard, and subscribes. One at a time does it.
@@ -106,6 +103,10 @@ func (s *Store) open(ctx context.Context) (*opened, error) {
 	select {
 	case s.opening <- struct{}{}:
 		defer func() { <-s.opening }()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.life, cancel)() // Close does not wait for a server
 	case <-s.life.Done():
 		return nil, s.closed()
 	case <-ctx.Done():
@@ -129,9 +130,12 @@ func (s *Store) open(ctx context.Context) (*opened, error) {
 	if s.inbox == nil {
 		s.inbox = redisconn.OpenInbox(s.client, s.channel, redisconn.Events{Message: s.hear, Up: s.reconnected, Down: s.disconnected})
 	}
-	if err := s.inbox.Await(ctx); err != nil {
-		return nil, s.failure(err)
+	if s.longest < 0 { // the first time: whoever may not subscribe is told at once
+		if err := s.inbox.Await(ctx); err != nil {
+			return nil, s.failure(err)
+		}
 	}
+	s.longest = st.guard
 	s.state.Store(st)
 	return st, nil
 }
@@ -142,8 +146,8 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	if s.config.guard != nil {
 		guard = *s.config.guard
 	}
-	guard = max(guard, s.longest) // the server may have forgotten it, but not the holds that were granted under it
-	message, err := engine.Call(ctx, s.client, fnOpen, []string{s.keys.store()}, []string{strings.ToLower(rand.Text()), micros(guard)})
+	guard = max(guard, s.longest, 0) // the server may have forgotten it, but not the holds that were granted under it
+	message, err := engine.Call(ctx, s.client, fnOpen, []string{s.keys.store()}, []string{strings.ToLower(rand.Text()), micros(guard), s.channel})
 	if err != nil {
 		return nil, s.failure(err)
 	}
@@ -159,13 +163,12 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	if found := r.span(2); s.config.guard != nil && found != *s.config.guard {
 		return nil, &driver.Refused{Err: &GuardError{Asked: *s.config.guard, Found: found, Key: s.keys.store()}}
 	}
-	s.longest = r.span(2)
 	return &opened{id: r.text(0), guard: r.span(2)}, nil
 }
 
 // forget makes the next call open the store again: its key is not the one that was opened.
-func (s *Store) forget(id string) {
-	if st := s.state.Load(); st != nil && st.id == id {
+func (s *Store) forget(was opened) {
+	if st := s.state.Load(); st != nil && *st == was {
 		s.state.CompareAndSwap(st, nil)
 	}
 }
@@ -184,17 +187,17 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	if err := s.usable(ctx); err != nil {
 		return "", err
 	}
-	id, err := s.opened(ctx)
+	st, err := s.opened(ctx)
 	if err != nil {
 		return "", err
 	}
-	return "redis:" + id, nil
+	return "redis:" + st.id, nil
 }
 
 // DefaultTTL is what the URL's ttl says; else the guard, if it is so short that the core's own default would be refused; else 0.
 func (s *Store) DefaultTTL() time.Duration {
-	if bound := s.maxTTL(); s.config.ttl == 0 && bound < coreTTL {
-		return bound
+	if st := s.state.Load(); st != nil && s.config.ttl == 0 && st.maxTTL() < coreTTL {
+		return st.maxTTL()
 	}
 	return s.config.ttl
 }

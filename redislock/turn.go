@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type turn struct {
 	doubt    int      // requests whose answer has not come, or never will: they may still reach the server
 	released bool     // Release was called: nothing more is sent for it
 
+	forgotten bool // it will be, soon
+
 	first struct { // where things are as long as it is one call
 		party
 		list [1]*party
@@ -51,7 +54,10 @@ type party struct {
 	wake   chan struct{} // has an element when one of these is new; nil as long as it does not wait
 	pushed *push         // the server has granted it the lock
 	look   bool          // ask at once
-	lookIn time.Duration // > 0: ask then
+
+	lookIn time.Duration // > 0: ask then, said before it waited
+	timer  *time.Timer   // while it waits: asks again at due
+	due    time.Time
 
 	claim *time.Timer // not nil: a pushed grant that is not claimed yet
 }
@@ -67,6 +73,17 @@ func (p *party) rouse() {
 	select {
 	case p.wake <- struct{}{}:
 	default: // is about to look anyway
+	}
+}
+
+// lookAgain makes the caller of Acquire ask again after d at the latest, without waking it before. The mutex is held.
+func (p *party) lookAgain(d time.Duration) {
+	switch due := time.Now().Add(d); {
+	case p.timer == nil:
+		p.lookIn = d
+	case due.Before(p.due):
+		p.due = due
+		p.timer.Reset(d)
 	}
 }
 
@@ -114,12 +131,15 @@ func (s *Store) leave(p *party, granted bool) {
 			break
 		}
 	}
-	switch {
-	case granted && !t.released:
+	if granted && !t.released {
 		s.drop(t.holder)
 		t.holder = p
-	default:
+	} else {
 		s.drop(p)
+		for _, other := range t.parties { // the server may know the attempt by p's id: they ask, under their own
+			other.look = true
+			other.rouse()
+		}
 	}
 	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 {
 		s.remove(t)
@@ -144,33 +164,25 @@ func (s *Store) remove(t *turn) {
 }
 
 // renumber gives p a new id for its next request: messages for the old one no longer count. It reports false if the attempt was
-// released meanwhile: then nothing is sent.
-func (s *Store) renumber(p *party) bool {
+// released meanwhile: then nothing is sent; and whether no other call of Acquire for the attempt is under way.
+func (s *Store) renumber(p *party) (ok, alone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.turn.released {
-		return false
+		return false, false
 	}
 	delete(s.parties, p.id)
-	p.id = s.last.Add(1)
+	p.id = rand.Uint64() // nobody can guess it, and say that it has been granted something
 	p.pushed, p.look, p.lookIn = nil, false, 0
 	s.parties[p.id] = p
 	p.turn.doubt++
-	return true
+	return true, len(p.turn.parties) == 1
 }
 
-// answered: the request of p's is no longer on its way. It reports whether the attempt was released meanwhile, and whether p is the
-// only one that asks for it.
+// answered: the request of p's is no longer on its way. It reports whether the attempt was released meanwhile.
 func (s *Store) answered(p *party) (released bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.turn.doubt--
 	return p.turn.released
-}
-
-// alone reports whether no other call of Acquire for the same attempt is under way.
-func (s *Store) alone(p *party) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(p.turn.parties) == 1
 }

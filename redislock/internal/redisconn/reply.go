@@ -54,8 +54,17 @@ var byText = []struct {
 		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or redlock:// or redisson://"}},
 }
 
-// Reply translates an error that the server sent inside an answer, as [Error] does one that it sent as an answer.
-func Reply(text string) error { return reply(text) }
+// Reply translates an error with which one of several functions ended, as [Error] does the error of a whole call. What has no code of
+// its own is unknown: the function may have written something before.
+func Reply(text string) error {
+	err := reply(text)
+	if refused, ok := err.(*driver.Refused); ok {
+		if _, _, _, found := meaningOf(text); !found {
+			return refused.Err
+		}
+	}
+	return err
+}
 
 // reply translates an error that the server sent.
 func reply(text string) error {
