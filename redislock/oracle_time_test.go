@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,12 +27,14 @@ func TestOracleInTime(t *testing.T) {
 // fakeTimes is the model's clock, and sets the server's. It runs as all clocks do, and can be stepped.
 type fakeTimes struct {
 	begun  time.Time
-	ahead  time.Duration
+	ahead  atomic.Int64 // it is read by calls that wait
 	server *servers.Redis
 }
 
 // Now is when memlock looks at it before everything that it does: so it needs no alarm.
-func (c *fakeTimes) Now() driver.Instant { return driver.Instant(time.Since(c.begun) + c.ahead) }
+func (c *fakeTimes) Now() driver.Instant {
+	return driver.Instant(int64(time.Since(c.begun)) + c.ahead.Load())
+}
 
 // At never rings.
 func (c *fakeTimes) At(driver.Instant, func()) (stop func() bool) { return func() bool { return true } }
@@ -63,7 +66,7 @@ func (w *twins) pass() {
 	if err := w.time.server.StepClock(step); err != nil {
 		w.Skip(err)
 	}
-	w.time.ahead += step
+	w.time.ahead.Add(int64(step))
 	w.lookAround()
 }
 
