@@ -26,6 +26,8 @@ type client struct {
 	shared    atomic.Int64 // what working was when two were last under way at once
 	abandoned atomic.Int64 // requests whose caller has left, since the last answer: they still have their places
 
+	overseer overseer // of requests that are alone
+
 	mu         sync.Mutex
 	connecting *connecting // nil: nobody is
 }
