@@ -18,6 +18,8 @@
 //	inspect   changes nothing
 //	open      reads what all clients of the store agree on, or writes it, for the first
 //
+// Many goroutines share requests: what waits to be sent goes out together (combine.go), as several calls of one function.
+//
 // # One attempt's life, in the server
 //
 //	          acquire: free                                  renew, acquire
@@ -35,17 +37,17 @@
 //
 //  1. Turn. A free lock with a queue goes to its head, never to a newcomer, also after an expiry.
 //  2. Claim. A grant that goes out as a message lives for the time to claim it (claim=, 2 s), or its TTL if that is less, until the
-//     waiter renews it. The client counts its validity from the last request that was answered "not yet" (T6), and asks first if little
+//     waiter renews it. One with a minimum hold is claimed before anybody runs under it. The client counts its validity from the last request that was answered "not yet" (T6), and asks first if little
 //     of that is left. The core's first renewal is the claim; if none comes the client claims by itself after 45 % of the time. Holds
 //     that are shorter cost no request for it.
 //  3. Ids. Every request has a new id on the client's channel, which takes the place of the last one's. Messages for other ids are
 //     old, and ignored: if they meant a grant, the answer to the newer request says so.
 //  4. Watch. The hand-over also tells the next in line to look when the claim must have come. Everybody who waits asks again every 3 to 4
 //     s, when the holder is to run out (staggered by place), and when the subscription was interrupted.
-//  5. Dead. SPUBLISH says whether anybody listens: a waiter whose client is gone is passed over in the same call. One that has not been
-//     heard of for twice its TTL, 10 s at least, is dropped; and so are those whose client let a grant lapse, and has not been heard
-//     of since: one that hangs costs one claim, not one for each of its waiters. A waiter that was dropped and lives finds out when
-//     it asks, and queues again, behind.
+//  5. Dead. SPUBLISH says whether anybody listens: a waiter whose client is gone is passed over in the same call, and one that is gone
+//     holds nobody back who fits behind it. One that has not been heard of for twice its TTL, 10 s at least, is dropped; and so are
+//     those whose client let a grant lapse, and has not been heard of since: one that hangs costs one claim, not one for each of its
+//     waiters. A waiter that was dropped and lives finds out when it asks, and queues again, behind.
 //  6. Undo. Release takes an attempt out of the queue, or hands on what it was just granted. If it finds nothing, or if a request of
 //     the attempt may still be on its way, it leaves a tombstone for its TTL: what arrives later is refused.
 //  7. Subscription first. A request that would wait is queued only if its channel is subscribed, confirmed by the server.
@@ -59,7 +61,7 @@
 // A token is the server's time in microseconds, or one more than the last of this server process, or one more than the name remembers,
 // whichever is most. The process's last is in the library's memory. What was given out is below a ceiling in the store's key, raised
 // in steps of 5 s: a process that has forgotten begins there. A name whose token is ahead of the clock remembers it until the clock has
-// passed it, 10 s at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
+// passed it, an hour at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
 //
 // # The guard
 //
@@ -72,8 +74,8 @@
 // # Time
 //
 // Ends are counted by the server's clock, validity by the client's ([driver.Boot]): clocks that run at different speeds by more than the
-// margin, and clocks that are stepped forward, are beyond what is promised. A clock that is set back makes holds of clients that
-// died last longer, and nothing else; tokens rise all the same.
+// margin, and clocks that are stepped forward, are beyond what is promised. After a clock was set back the server brings the ends of
+// holds down to what their owners can still believe; tokens rise all the same.
 //
 // # Races, by name
 //
@@ -86,6 +88,10 @@
 //     answers ErrGone, and sends nothing more (R1).
 //   - two calls of one attempt: the later one is told; it wakes the other, which asks, and gets the same grant.
 //   - lost library: "Function not found" has done nothing. It is loaded, and called again.
+//   - refused while waiting: the server is out of memory, say, when a waiter asks again. It keeps its place, so this is no answer: the core
+//     asks again.
+//   - two guards: the store was set up anew with a shorter one while a request was on its way. The server refuses a TTL above the guard,
+//     and the client opens the store again.
 //   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
 //     others open the store anew.
 //
@@ -94,7 +100,7 @@
 //	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign. It stays.
 //	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone: its TTL or minimum hold. With others: as
 //	                           long as the last holder, waiter or tombstone counts, and 30 s; renewed with them. Free: deleted at once, but
-//	                           for tombstones (a TTL) and a token ahead of the clock (10 s).
+//	                           for tombstones (a TTL) and a token ahead of the clock (until that has passed it, an hour at most).
 //	prefix permits:{name}      a semaphore, likewise.
 //	prefix inbox:…             a channel, not a key: subscribed while its client is open.
 //
