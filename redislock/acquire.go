@@ -32,16 +32,14 @@ type wait struct {
 	r *driver.Request
 	p *party
 
-	ttl    time.Duration  // that the last request asked for
+	st     *opened        // the store, when the last request was made
+	ttl    time.Duration  // that it asked for
 	claim  time.Duration  // that it has to claim a grant that comes as a message
 	asked  driver.Instant // the clock before it went out
 	queued bool           // the server has given it a place
 	known  error          // why there is no grant yet: *driver.Held or *driver.Guarded
 	told   driver.Instant // when Request.Waiting was called last; 0: never
 }
-
-// errQueued keeps a refusal of one who waits from being an answer: the attempt still has its place, and may get the lock.
-var errQueued = errors.New("it is in the queue, and asks again")
 
 // errLook: it is time to ask again.
 var errLook = errors.New("look again")
@@ -51,11 +49,18 @@ func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 		reply, err := w.ask(ctx)
 		switch {
 		case err != nil && w.queued && errors.As(err, new(*driver.Refused)):
-			return nil, errors.Join(err, errQueued)
+			// It still has its place, so this is no answer; and what it waits for may come all the same.
+			if grant, err := w.await(ctx, w.pause(0, 0, 0)); !errors.Is(err, errLook) {
+				return grant, err
+			}
+			continue
 		case err != nil:
 			return nil, w.cutOff(ctx, err)
-		case reply.says == saysBound:
-			w.s.forget(*w.s.state.Load())
+		case reply.says == saysBound: // the store was set up anew, with another guard
+			w.s.forget(*w.st)
+			if err := driver.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return nil, w.cutOff(ctx, err)
+			}
 			continue
 		}
 		grant, pause, err := w.weigh(ctx, reply)
@@ -75,7 +80,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w.ttl = st.ttl(r.TTL)
+	w.st, w.ttl = st, st.ttl(r.TTL)
 	w.claim = min(s.config.claim, w.ttl)
 	channel, how := s.channel, "wait"
 	if r.Mode == driver.Exclusive && r.Keep == 0 && r.Reserve == 0 {

@@ -54,6 +54,33 @@ func BenchmarkApart(b *testing.B) {
 	})
 }
 
+// BenchmarkCrowd is 256 goroutines on one lock, over four clients: one operation is one hand-over.
+func BenchmarkCrowd(b *testing.B) {
+	address := start(b)
+	var clients []*holdfast.Client
+	for range 4 {
+		locks, err := holdfast.Open(b.Context(), "redis://"+address+"?guard=0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer locks.Close()
+		clients = append(clients, locks)
+	}
+	var last atomic.Int64
+	b.SetParallelism(128)
+	b.RunParallel(func(pb *testing.PB) {
+		m := clients[last.Add(1)%4].Mutex("bench")
+		for pb.Next() {
+			hold, err := m.Lock(context.Background())
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			hold.Unlock()
+		}
+	})
+}
+
 // BenchmarkDriver leaves the core out.
 func BenchmarkDriver(b *testing.B) {
 	store, err := openGuardless(b.Context(), start(b))

@@ -14,8 +14,8 @@ import (
 // it among them.
 //
 //   - idle: a call goes out at once, alone, on the goroutine of its caller and under its context.
-//   - busy: as long as depth requests are under way further calls gather. When one of the requests is answered, all that have gathered
-//     go out as the next one, most at once at most. Nothing is held back while there is room: it costs no time.
+//   - busy: as long as a request is under way further calls gather. When it is answered, all that have gathered go out as the next one.
+//     More than one at a time was tried: it makes them smaller, and gains nothing.
 //
 // Calls in one request are carried out one after the other, each for itself: one that fails does not concern the others. But if there is
 // no answer, none of them has one.
@@ -27,14 +27,12 @@ type combiner struct {
 	function string // which carries out several
 
 	mu      sync.Mutex
-	running int        // requests under way
+	running bool       // a request is under way
 	waiting []*command // that are not sent yet
 }
 
-const (
-	depth = 2  // requests of a combiner under way at once
-	most  = 64 // calls in one request
-)
+// most is how many calls one request has.
+const most = 64
 
 // A command is one call of a function.
 type command struct {
@@ -51,8 +49,8 @@ type command struct {
 // do carries one call out.
 func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
 	c.mu.Lock()
-	if c.running == 0 {
-		c.running++
+	if !c.running {
+		c.running = true
 		c.mu.Unlock()
 		message, err := c.s.single(ctx, cmd)
 		c.goOn()
@@ -60,10 +58,6 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 	}
 	cmd.done = make(chan struct{})
 	c.waiting = append(c.waiting, cmd)
-	if c.running < depth {
-		c.running++
-		go c.send(c.take())
-	}
 	c.mu.Unlock()
 	select {
 	case <-cmd.done:
@@ -82,7 +76,7 @@ func (c *combiner) goOn() {
 		go c.send(batch)
 		return
 	}
-	c.running--
+	c.running = false
 }
 
 // take returns what has gathered. The mutex is held.
@@ -119,7 +113,7 @@ func (c *combiner) send(batch []*command) {
 		}
 		c.mu.Lock()
 		if batch = c.take(); len(batch) == 0 {
-			c.running--
+			c.running = false
 		}
 		c.mu.Unlock()
 	}

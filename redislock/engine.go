@@ -80,8 +80,12 @@ func (s *Store) callAt(ctx context.Context, st *opened, function, key string, ar
 			return reply{}, s.strange(ctx, function)
 		case r.says == saysReopened && again < 2:
 			s.forget(*st)
+			was := st.guard
 			if st, err = s.opened(ctx); err != nil {
 				return reply{}, err
+			}
+			if st.guard != was && function == fnAcquire {
+				return reply{says: saysBound}, nil // it was asked for with a TTL of the old one's
 			}
 			continue
 		}

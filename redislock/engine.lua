@@ -41,6 +41,7 @@ local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable
 local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
 local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
+local BENEFIT = 200000         -- how long a client that let a grant lapse has to be heard of, before its other waiters are lost
 local SUSPECT = 60000000       -- how long a client is remembered that let a grant lapse
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
@@ -505,7 +506,7 @@ local function lapse(l, h, now)
     entomb(l, h.attempt, now + r.ttl, r.by, false, now)
   elseif h.state == 'u' then
     l.suspect = h.granted -- whoever did not answer this will not answer the next
-    redis.call('HSET', l.key, 's' .. r.channel, string.format('%.0f', h.granted))
+    redis.call('HSET', l.key, 's' .. r.channel, struct.pack('<dd', h.granted, h.till))
   elseif h.state == 'c' and r.channel ~= '' then
     tell(r.channel, 'l ' .. r.id)
   end
@@ -607,7 +608,7 @@ local function withdraw(l, attempt)
 end
 
 -- is_lost says that nobody is there any more to be served: not heard of for too long, or of a client that let a grant lapse, and of
--- which nothing was heard since.
+-- which nothing was heard since. Until when it has the benefit of the doubt, if it has, is noted in l.doubt.
 local function is_lost(l, w, r, now)
   if w.heard + r.life < now then
     return true
@@ -616,7 +617,17 @@ local function is_lost(l, w, r, now)
     return false
   end
   local lapsed = redis.call('HGET', l.key, 's' .. r.channel)
-  return lapsed and w.heard <= tonumber(lapsed)
+  if not lapsed then
+    return false
+  end
+  local granted, till = struct.unpack('<dd', lapsed)
+  if w.heard > granted then
+    return false
+  end
+  if now <= till + BENEFIT then
+    l.doubt = till + BENEFIT
+  end
+  return now > till + BENEFIT
 end
 
 -- hears_of notes that a client lives: it asks.
@@ -723,7 +734,7 @@ local function watch(l, delay, told)
       if text then
         w = read_waiter(text)
         if where(w.ask) ~= told then
-          look_in(w, delay)
+          look_in(w, delay + BENEFIT)
         end
       end
       return
@@ -742,8 +753,12 @@ local function serve(st, l, self, now)
       break
     end
     local r = asked(w.ask)
+    l.doubt = nil
     if w.attempt ~= self and is_lost(l, w, r, now) then
       dequeue(l, w)
+    elseif l.doubt then -- it is not given the lock, nor passed over, before it could have been heard of
+      delay, told = l.doubt - now, r.channel
+      break
     elseif not fits(l, r) then
       if w.attempt == self or listens(r.channel) then
         break
@@ -793,7 +808,7 @@ end
 
 -- left is when it is worth asking again.
 local function left(l, now)
-  local soonest = l.holder and ends(l.holder) or l.soonest
+  local soonest = l.doubt or l.holder and ends(l.holder) or l.soonest
   return math.max(0, soonest - now)
 end
 
@@ -1167,7 +1182,7 @@ end
 
 -- Without allow-oom a server that is out of memory would refuse to let go of what is held. So what takes and what lets go are not sent
 -- together.
-register('open', open, {})
+register('open', open, {'allow-oom'})
 register('acquire', acquire, {})
 register('release', release, {'allow-oom'})
 register('renew', renew, {'allow-oom'})

@@ -43,5 +43,13 @@ type GuardError struct {
 
 func (e *GuardError) Error() string {
 	return fmt.Sprintf("guard=%v is asked for, but the store was set up with guard=%v: all its clients must use the same; "+
-		"leave the parameter out to use what is there, or stop all clients, delete key %q and wait for the longer of both", e.Asked, e.Found, e.Key)
+		"leave the parameter out to use what is there, or stop all clients, wait for the longer of both, and delete key %q", brief(e.Asked), brief(e.Found), e.Key)
+}
+
+// brief is how a URL says it: 0, not 0s.
+func brief(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	return d.String()
 }

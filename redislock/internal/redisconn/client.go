@@ -14,7 +14,7 @@ import (
 // rueidis uses some itself, and none of them waits there with an eye on its context.
 const room = 1<<ringScale - 32
 
-var errGivenUp = errors.New("no connection was made in time; look at host and port, at the network and at the server's load")
+var errGivenUp = errors.New("the connection was given up, because somebody else's request, or connecting, was not answered in time; look at the network and at the server's load")
 
 // A client is a rueidis.Client whose Do and DoMulti return when their context ends, whatever the connection is doing.
 type client struct {

@@ -115,8 +115,19 @@ func network(err error) error {
 		strings.Contains(text, "received unexpected simple string"):
 		return &hint{"no Redis answers at this address; look at host and port", []error{ErrProtocol, err}}
 	}
+	if op, ok := err.(*net.OpError); ok && op.Source != nil {
+		return &portless{op}
+	}
 	return err
 }
+
+// portless is an error of a connection, said without its addresses: this side's port differs each time, and tells nobody anything.
+type portless struct{ op *net.OpError }
+
+func (e *portless) Error() string { return e.op.Op + ": " + e.op.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *portless) Unwrap() error { return e.op }
 
 // kindOf returns the server's error inside err, or nil.
 func kindOf(err error) *ServerError {

@@ -17,7 +17,7 @@ type meaning struct {
 var byCode = map[string]meaning{
 	"WRONGPASS":  {ErrAuth, "the server does not accept this user and password; correct them in the URL"},
 	"NOAUTH":     {ErrAuth, "the server asks for a password; write redis://user:password@…, or redis://:password@… for the default user"},
-	"NOPERM":     {ErrPermission, "the server does not permit this user to do that; grant it the commands, keys and channels that the locks need (ACL SETUSER)"},
+	"NOPERM":     {ErrPermission, "the server does not permit this user to do that; grant it the commands, keys and channels that the locks need (ACL SETUSER; ACL LOG shows what was denied, docs/stores/redis.md what is needed)"},
 	"DENIED":     {ErrPermission, "the server is in protected mode and answers its own machine only; give it a password, or bind it to a private address"},
 	"READONLY":   {ErrReadOnly, "the server is a read-only replica; use the address of its primary"},
 	"OOM":        {ErrMemory, "the server's memory is used up; raise its maxmemory, or remove other data"},
@@ -49,9 +49,9 @@ var byText = []struct {
 	{"max number of clients reached", meaning{ErrTemporary, "the server has no room for another connection (maxclients); close some, or raise it"}},
 	{"The user executing the script can't", byCode["NOPERM"]},
 	{"unknown command", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or, when they are there, redlock:// or redisson://"}},
 	{"unknown subcommand", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or, when they are there, redlock:// or redisson://"}},
 }
 
 // Reply translates an error with which one of several functions ended, as [Error] does the error of a whole call. What has no code of
@@ -70,6 +70,9 @@ func Reply(text string) error {
 func reply(text string) error {
 	code, rest, m, found := meaningOf(text)
 	e := &ServerError{Code: code, Message: m.text, Err: m.kind}
+	if m.kind == ErrPermission && (strings.Contains(rest, "'fcall") || strings.Contains(rest, "'function")) {
+		e.Message += "; where functions are forbidden use redlock:// or redisson://, when they are there"
+	}
 	if !found {
 		e.Message = "the server replied with an error: " + harmless(rest)
 		if inFunction(rest) { // it may have written something before

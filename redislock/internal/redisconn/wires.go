@@ -19,6 +19,7 @@ type dialer = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn,
 const (
 	stageConnect = "no connection was made in time; look at host and port, and at the network"
 	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis://"
+	stageSecure  = "there is a connection, but the server did not answer in time; if it is no Redis look at host and port, else at its load"
 	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss://, if it is no Redis look at host and port, else at its load"
 )
 
@@ -79,8 +80,8 @@ func (w *wires) connect(ctx context.Context, address string, d *net.Dialer, t *t
 
 func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	w.stage.Store(stageConnect)
-	defer w.stage.Store(stageAnswer)
 	if w.dial != nil {
+		w.stage.Store(stageAnswer)
 		return w.dial(ctx, address, d, t)
 	}
 	if d.Timeout > 0 {
@@ -89,8 +90,12 @@ func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls
 		defer cancel()
 	}
 	raw, err := d.DialContext(ctx, "tcp", address)
-	if err != nil || t == nil {
-		return raw, err
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		w.stage.Store(stageAnswer)
+		return raw, nil
 	}
 	w.stage.Store(stageTLS)
 	secure := tls.Client(raw, t)
@@ -101,6 +106,7 @@ func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls
 		}
 		return nil, err
 	}
+	w.stage.Store(stageSecure)
 	return secure, nil
 }
 

@@ -68,7 +68,7 @@ func checkURL(where, url string) error {
 	return nil
 }
 
-// ttlOf is the TTL that a store's URL asks for where the command line names none; 0: it does not. One that is malformed is told when the
+// ttlOf is the TTL that a store's URL asks for, or a guard that is so short that it bounds it, where the command line names none; 0: it does not. One that is malformed is told when the
 // store is opened.
 func ttlOf(url string) time.Duration {
 	u, err := driver.ParseURL(url)
@@ -78,6 +78,9 @@ func ttlOf(url string) time.Duration {
 	ttl, err := u.Duration("ttl", 0)
 	if err != nil {
 		return 0
+	}
+	if guard, err := u.Duration("guard", 0); err == nil && ttl == 0 && guard > 0 && guard < holdfast.DefaultTTL {
+		return guard // no TTL may be longer
 	}
 	return ttl
 }
