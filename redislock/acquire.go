@@ -106,7 +106,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	w.asked = s.clock.Now()
 	t := w.p.turn
 	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, string(w.pack(channel)))
-	if err != nil && !driver.Answered(err) {
+	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
 		return reply{}, err
 	}
 	if released := s.answered(w.p); released && err == nil {

@@ -63,10 +63,18 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 	case <-cmd.done:
 		return cmd.message, cmd.err
 	case <-ctx.Done():
-		c.takeBack(cmd)
+		if c.takeBack(cmd) {
+			return rueidis.RedisMessage{}, &unsent{ctx.Err()}
+		}
 		return rueidis.RedisMessage{}, ctx.Err()
 	}
 }
+
+// unsent is the end of a context before anything was sent.
+type unsent struct{ error }
+
+// Unwrap returns the error of the context.
+func (u *unsent) Unwrap() error { return u.error }
 
 // goOn ends a request: what has gathered meanwhile becomes the next one.
 func (c *combiner) goOn() {
@@ -92,16 +100,17 @@ func (c *combiner) take() []*command {
 	return batch
 }
 
-// takeBack withdraws a command that was not sent yet.
-func (c *combiner) takeBack(cmd *command) {
+// takeBack withdraws a command, and reports whether it was not sent yet.
+func (c *combiner) takeBack(cmd *command) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, other := range c.waiting {
 		if other == cmd {
 			c.waiting = append(c.waiting[:i:i], c.waiting[i+1:]...)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // send sends requests for as long as there is something to send.

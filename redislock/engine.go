@@ -28,6 +28,7 @@ var engine = redisconn.Library{Name: "holdfast_" + version, Code: code}
 const (
 	functions = "holdfast_" + version + "_" // begins the name of each
 
+	fnFind    = functions + "find"
 	fnOpen    = functions + "open"
 	fnAcquire = functions + "acquire"
 	fnRelease = functions + "release"

@@ -17,7 +17,8 @@
 --   m            numbers (see META), once there was somebody to wait, or a second holder
 --   q<seq>       a waiter: attempt, when it came, when it was last heard of, request
 --   w<attempt>   the seq of a waiter
---   t            tombstones: attempt -> {until, who broke it or false, whether at once}
+--   t<attempt>   a tombstone: until, how it was broken (- not at all, 0 gently, 1 at once), by whom
+--   r<n>         the attempts of the last tombstones, in a ring
 --   s<channel>   when a grant was made that this channel let lapse; m has the last time that one was
 --
 -- A record is token, granted, until, kept until (doubles), a state and the request. States: c claimed; u granted by a push and not
@@ -50,7 +51,7 @@ local LEAST_TOKEN = 2 ^ 50      -- a lesser one is not answered by a number alon
 local RELEASED = 2 ^ 50 - 1
 local SHOWN = 8                -- how many of the holders somebody who waits is told of
 
-local META = '<ddddddddddddd'  -- token life head tail waiting limit count taken soonest gen live tombs suspect
+local META = '<dddddddddddddd' -- token life head tail waiting limit count taken soonest gen live tombs suspect graves
 local RECORD = '<dddd'
 local RECORD_STATE = 33        -- behind four doubles
 local NOBODY = '------------------------------------------------' -- 48, as an attempt
@@ -239,18 +240,18 @@ local function tell(channel, text) return redis.call('SPUBLISH', channel, text) 
 -- were read before.
 local function load(key, attempt, kept)
   if not kept then
-    kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt)
+    kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt, 't' .. attempt)
   elseif kept[2] and string.sub(kept[1], 1, 48) ~= attempt then
-    local more = redis.call('HMGET', key, 'h' .. attempt, 'w' .. attempt)
-    kept[3], kept[4] = more[1], more[2]
+    local more = redis.call('HMGET', key, 'h' .. attempt, 'w' .. attempt, 't' .. attempt)
+    kept[3], kept[4], kept[5] = more[1], more[2], more[3]
   end
-  local l = {key = key, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], writes = {}}
+  local l = {key = key, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], tomb = kept[5], writes = {}}
   if kept[2] then
-    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect =
-      struct.unpack(META, kept[2])
+    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect,
+      l.graves = struct.unpack(META, kept[2])
   else
-    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect =
-      0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect,
+      l.graves = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
   end
   if l.x ~= '' then
     l.holder = read_exclusive(l.x)
@@ -282,7 +283,7 @@ end
 
 local function meta(l)
   return struct.pack(META, l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs,
-    l.suspect)
+    l.suspect, l.graves)
 end
 
 -- needed_until is until when the key must live, whoever holds: for its tombstones, and for its token if that is ahead of the clock.
@@ -307,10 +308,6 @@ end
 
 -- save writes the lock back.
 local function save(l, now)
-  if l.tombs > 0 and l.tombs <= now then
-    l.tombs = 0
-    redis.call('HDEL', l.key, 't')
-  end
   if l.ids_changed then
     if l.ids == '' then
       redis.call('HDEL', l.key, 'i')
@@ -347,44 +344,29 @@ local function lasts(l, t) l.longest = math.max(l.longest or 0, t) end
 ---------------------------------------------------------------------------------------------------------------------------------
 -- Tombstones.
 
-local function read_tombs(l)
-  if l.tombs == 0 then
-    return {}
-  end
-  local kept = redis.call('HGET', l.key, 't')
-  return kept and cmsgpack.unpack(kept) or {}
-end
-
--- entomb remembers an attempt that must not hold any more, until t.
-local function entomb(l, attempt, t, by, at_once, now)
-  local tombs, n, oldest = read_tombs(l), 0, nil
-  for id, tomb in pairs(tombs) do
-    if tomb[1] <= now then
-      tombs[id] = nil
-    else
-      n = n + 1
-      if not oldest or tomb[1] < tombs[oldest][1] then
-        oldest = id
-      end
+-- entomb remembers an attempt that must not hold any more, until t. How many there are does not matter: there is a ring of them, and
+-- with more than that the oldest is forgotten.
+local function entomb(l, attempt, t, by, at_once)
+  local how = not by and '-' or at_once and '1' or '0'
+  if redis.call('HEXISTS', l.key, 't' .. attempt) == 0 then
+    local slot = 'r' .. l.graves % MAX_TOMBS
+    local oldest = redis.call('HGET', l.key, slot)
+    if oldest then
+      redis.call('HDEL', l.key, 't' .. oldest)
     end
+    redis.call('HSET', l.key, slot, attempt)
+    l.graves = l.graves + 1
   end
-  if n >= MAX_TOMBS then
-    tombs[oldest] = nil
-  end
-  tombs[attempt] = {t, by or false, at_once or false}
+  redis.call('HSET', l.key, 't' .. attempt, struct.pack('<d', t) .. how .. (by or ''))
   l.tombs = math.max(l.tombs, t)
-  redis.call('HSET', l.key, 't', cmsgpack.pack(tombs))
 end
 
-local function tomb_of(l, attempt, now)
-  if l.tombs == 0 then
+-- tomb_of returns how the attempt that the lock was loaded for was broken, and by whom, if it has a tombstone.
+local function tomb_of(l, now)
+  if not l.tomb or struct.unpack('<d', l.tomb) <= now then
     return nil
   end
-  local tomb = read_tombs(l)[attempt]
-  if tomb and tomb[1] > now then
-    return tomb
-  end
-  return nil
+  return string.sub(l.tomb, 9, 9), string.sub(l.tomb, 10)
 end
 
 ---------------------------------------------------------------------------------------------------------------------------------
@@ -503,7 +485,7 @@ end
 local function lapse(l, h, now)
   local r = asked(h.ask)
   if is_broken(h) then
-    entomb(l, h.attempt, now + r.ttl, r.by, false, now)
+    entomb(l, h.attempt, now + r.ttl, r.by, false)
   elseif h.state == 'u' then
     l.suspect = h.granted -- whoever did not answer this will not answer the next
     redis.call('HSET', l.key, 's' .. r.channel, struct.pack('<dd', h.granted, h.till))
@@ -898,7 +880,7 @@ end
 -- ask_for is an attempt that finds the lock in use, or finds itself in it.
 local function ask_for(st, l, attempt, r, how, now)
   hears_of(l, r.channel)
-  if tomb_of(l, attempt, now) then
+  if tomb_of(l, now) then
     return {'T'}
   end
   if r.mode == 'p' then
@@ -981,7 +963,7 @@ local function release()
     found = withdraw(l, attempt)
   end
   if not found or doubt then
-    entomb(l, attempt, now + tonumber(string.sub(ARGV[3], 3)), nil, nil, now)
+    entomb(l, attempt, now + tonumber(string.sub(ARGV[3], 3)))
   end
   if st.left == 0 then
     serve(st, l, '', now)
@@ -997,10 +979,10 @@ local function release()
 end
 
 -- gone answers who asks for a hold that is not there: broken, or just gone.
-local function gone(l, attempt, now)
-  local tomb = tomb_of(l, attempt, now)
-  if tomb and tomb[2] then
-    return {'B', tomb[2], tomb[3] and 1 or 0, 1}
+local function gone(l, now)
+  local how, by = tomb_of(l, now)
+  if how and how ~= '-' then
+    return {'B', by, tonumber(how), 1}
   end
   return {'N'}
 end
@@ -1018,7 +1000,7 @@ local function renew()
     return {'B', asked(h.ask).by, 0, h.till <= now and 1 or 0}
   end
   if not h or h.till <= now and l.life > 0 then -- a lock with its holder alone ends with its key
-    return gone(l, ARGV[2], now)
+    return gone(l, now)
   end
   local ttl = tonumber(ARGV[3])
   if st.guard > 0 then
@@ -1058,7 +1040,7 @@ local function break_one(l, h, mode, at_once, by, now)
     end
   else
     if h.state ~= 'k' then
-      entomb(l, h.attempt, now + r.ttl, by, true, now)
+      entomb(l, h.attempt, now + r.ttl, by, true)
     end
     finish(l, h, mode, false, now)
   end
@@ -1135,17 +1117,21 @@ local function inspect()
   return {l.limit, st and st.left or 0, held, waiting}
 end
 
--- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 the client's channel: whoever may not send messages there is
--- told so now, not when others wait for them. It replies id, format, guard.
-local function open()
-  tell(ARGV[3], 'o')
+-- find: KEYS[1] the store's key. It replies id, format, guard of the store, or nothing; and writes nothing, so that who only looks can
+-- look at a server that refuses to write.
+local function find_store()
   local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard')
-  if kept[1] then
-    return {kept[1], tonumber(kept[2]), tonumber(kept[3])}
+  return kept[1] and {kept[1], tonumber(kept[2]), tonumber(kept[3])} or {}
+end
+
+-- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard. It replies as find does.
+local function open()
+  local found = find_store()
+  if #found > 0 then
+    return found
   end
-  local guard = tonumber(ARGV[2])
   redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '')
-  return {ARGV[1], 1, guard}
+  return find_store()
 end
 
 -- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,
@@ -1182,7 +1168,8 @@ end
 
 -- Without allow-oom a server that is out of memory would refuse to let go of what is held. So what takes and what lets go are not sent
 -- together.
-register('open', open, {'allow-oom'})
+register('find', find_store, {'no-writes'})
+register('open', open, {})
 register('acquire', acquire, {})
 register('release', release, {'allow-oom'})
 register('renew', renew, {'allow-oom'})

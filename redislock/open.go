@@ -84,8 +84,8 @@ type optionError struct{ option, problem string }
 
 func (e *optionError) Error() string { return fmt.Sprintf("redislock: %s %s", e.option, e.problem) }
 
-// Is makes it driver.ErrRequest.
-func (e *optionError) Is(target error) bool { return target == driver.ErrRequest }
+// Unwrap makes it driver.ErrRequest: a mistake of the program's, which asking again does not mend.
+func (e *optionError) Unwrap() error { return driver.ErrRequest }
 
 func newConfig(opts []Option) config {
 	c := config{prefix: DefaultPrefix, claim: DefaultClaim}

@@ -130,8 +130,11 @@ func (s *Store) open(ctx context.Context) (*opened, error) {
 	if s.inbox == nil {
 		s.inbox = redisconn.OpenInbox(s.client, s.channel, redisconn.Events{Message: s.hear, Up: s.reconnected, Down: s.disconnected})
 	}
-	if s.longest < 0 { // the first time: whoever may not subscribe is told at once
+	if s.longest < 0 { // the first time: whoever may not subscribe, or not send messages, is told at once
 		if err := s.inbox.Await(ctx); err != nil {
+			return nil, s.failure(err)
+		}
+		if err := s.client.Do(ctx, s.client.B().Spublish().Channel(s.channel).Message("").Build()).Error(); err != nil {
 			return nil, s.failure(err)
 		}
 	}
@@ -147,13 +150,14 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 		guard = *s.config.guard
 	}
 	guard = max(guard, s.longest, 0) // the server may have forgotten it, but not the holds that were granted under it
-	message, err := engine.Call(ctx, s.client, fnOpen, []string{s.keys.store()}, []string{strings.ToLower(rand.Text()), micros(guard), s.channel})
-	if err != nil {
-		return nil, s.failure(err)
+	r, err := s.found(ctx, fnFind, nil)
+	if err == nil && len(r.rest) == 0 {
+		r, err = s.found(ctx, fnOpen, []string{strings.ToLower(rand.Text()), micros(guard)})
 	}
-	all, err := message.ToArray()
-	r := reply{rest: all}
-	if err != nil || len(all) != 3 || r.text(0) == "" {
+	if err != nil {
+		return nil, err
+	}
+	if len(r.rest) != 3 || r.text(0) == "" {
 		return nil, s.strange(ctx, fnOpen)
 	}
 	if r.number(1) != format {
@@ -164,6 +168,19 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 		return nil, &driver.Refused{Err: &GuardError{Asked: *s.config.guard, Found: found, Key: s.keys.store()}}
 	}
 	return &opened{id: r.text(0), guard: r.span(2)}, nil
+}
+
+// found calls one of the functions that tell of the store.
+func (s *Store) found(ctx context.Context, function string, args []string) (reply, error) {
+	message, err := engine.Call(ctx, s.client, function, []string{s.keys.store()}, args)
+	if err != nil {
+		return reply{}, s.failure(err)
+	}
+	all, err := message.ToArray()
+	if err != nil {
+		return reply{}, s.strange(ctx, function)
+	}
+	return reply{rest: all}, nil
 }
 
 // forget makes the next call open the store again: its key is not the one that was opened.
@@ -196,7 +213,11 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 
 // DefaultTTL is what the URL's ttl says; else the guard, if it is so short that the core's own default would be refused; else 0.
 func (s *Store) DefaultTTL() time.Duration {
-	if st := s.state.Load(); st != nil && s.config.ttl == 0 && st.maxTTL() < coreTTL {
+	st := s.state.Load()
+	if st == nil && s.config.guard != nil {
+		st = &opened{guard: *s.config.guard} // as it will be, or it will not be opened
+	}
+	if s.config.ttl == 0 && st != nil && st.maxTTL() < coreTTL {
 		return st.maxTTL()
 	}
 	return s.config.ttl

@@ -28,7 +28,7 @@ func Dial(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
 			inner.Close()
 		}
 		if ended {
-			return nil, &hint{w.stage.Load().(string), []error{ctx.Err()}}
+			return nil, w.late(ctx.Err())
 		}
 		return nil, dialError(w, o, err)
 	}
@@ -51,7 +51,7 @@ func (w *wires) inTime(err error) error {
 	if _, done := err.(*hint); done || !isTimeout(err) {
 		return err
 	}
-	return &hint{w.stage.Load().(string), []error{os.ErrDeadlineExceeded}}
+	return w.late(os.ErrDeadlineExceeded)
 }
 
 func isTimeout(err error) bool {

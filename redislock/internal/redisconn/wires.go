@@ -110,6 +110,15 @@ func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls
 	return secure, nil
 }
 
+// late is the error of somebody who has waited for a connection for too long.
+func (w *wires) late(err error) error {
+	stage := w.stage.Load().(string)
+	if stage == stageTLS {
+		return &hint{stage, []error{ErrProtocol, err}}
+	}
+	return &hint{stage, []error{err}}
+}
+
 func (w *wires) closed() bool { return w.life.Err() != nil }
 
 // close ends every connection, and every attempt to make one.
