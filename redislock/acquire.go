@@ -32,28 +32,45 @@ type wait struct {
 	r *driver.Request
 	p *party
 
-	st     *opened        // the store, when the last request was made
-	ttl    time.Duration  // that it asked for
-	claim  time.Duration  // that it has to claim a grant that comes as a message
-	asked  driver.Instant // the clock before it went out
-	queued bool           // the server has given it a place
-	known  error          // why there is no grant yet: *driver.Held or *driver.Guarded
-	told   driver.Instant // when Request.Waiting was called last; 0: never
+	st      *opened        // the store, when the last request was made
+	ttl     time.Duration  // that it asked for
+	claim   time.Duration  // that it has to claim a grant that comes as a message
+	asked   driver.Instant // the clock before it went out
+	queued  bool           // the server has given it a place
+	refused error          // why the last question was not answered
+	known   error          // why there is no grant yet: *driver.Held or *driver.Guarded
+	told    driver.Instant // when Request.Waiting was called last; 0: never
 }
 
-// errLook: it is time to ask again.
-var errLook = errors.New("look again")
+// errQueued keeps a refusal of one who waits from being an answer: the attempt may still have its place.
+var errQueued = errors.New("it may still be in the queue")
+
+// isPassing reports a refusal that ends by itself, or by an administrator's hand: those who wait go on waiting.
+func isPassing(err error) bool {
+	return errors.Is(err, ErrMemory) || errors.Is(err, ErrPersistence) || errors.Is(err, ErrReplicas)
+}
+
+// errLook: it is time to ask again. errConfirm: a grant has come that must be confirmed.
+var (
+	errLook    = errors.New("look again")
+	errConfirm = errors.New("confirm")
+)
 
 func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 	for {
 		reply, err := w.ask(ctx)
+		if err == nil {
+			w.refused = nil
+		}
 		switch {
-		case err != nil && w.queued && errors.As(err, new(*driver.Refused)):
-			// It still has its place, so this is no answer; and what it waits for may come all the same.
+		case err != nil && w.queued && isPassing(err):
+			w.refused = err // it still has its place, and what it waits for may come all the same
 			if grant, err := w.await(ctx, w.pause(0, 0, 0)); !errors.Is(err, errLook) {
 				return grant, err
 			}
 			continue
+		case err != nil && w.queued && driver.Answered(err) && !errors.Is(err, driver.ErrGone):
+			return nil, errors.Join(err, errQueued)
 		case err != nil:
 			return nil, w.cutOff(ctx, err)
 		case reply.says == saysBound: // the store was set up anew, with another guard
@@ -103,13 +120,17 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	case r.NoWait:
 		how = "look"
 	}
+	before := w.asked
 	w.asked = s.clock.Now()
 	t := w.p.turn
 	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, string(w.pack(channel)))
 	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
 		return reply{}, err
 	}
-	if released := s.answered(w.p); released && err == nil {
+	if err != nil {
+		w.asked = before // it proves nothing about when the lock was not held yet
+	}
+	if released := s.answered(w.p, err != nil); released && err == nil {
 		return reply{}, driver.ErrGone
 	}
 	return answer, err
@@ -225,8 +246,38 @@ func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
 	return pause
 }
 
-// await waits for a message, for the time to ask again (errLook), or for the end.
+// await waits for a message, for the time to ask again (errLook), or for the end. A grant whose message may be old is confirmed.
 func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, error) {
+	grant, err := w.awaitNews(ctx, pause)
+	if errors.Is(err, errConfirm) {
+		return w.confirm(ctx)
+	}
+	return grant, err
+}
+
+// confirm claims a grant that came as a message, before anybody believes in it. If it has lapsed, it is time to ask again.
+func (w *wait) confirm(ctx context.Context) (*driver.Grant, error) {
+	s, p := w.s, w.p
+	asked := s.clock.Now()
+	left, err := s.renew(ctx, p.turn.who, w.ttl)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pushed := p.pushed
+	switch {
+	case p.turn.released:
+		return nil, driver.ErrGone
+	case errors.Is(err, driver.ErrGone), errors.Is(err, driver.ErrBroken):
+		p.pushed = nil
+		return nil, errLook
+	case err != nil && driver.Answered(err):
+		return nil, errors.Join(err, errQueued)
+	case err != nil:
+		return nil, w.cutOff(ctx, err)
+	}
+	return s.grant(w.r, pushed.token, pushed.spare, asked, left), nil
+}
+
+func (w *wait) awaitNews(ctx context.Context, pause time.Duration) (*driver.Grant, error) {
 	timer := w.sit(pause)
 	defer w.rise()
 	for {
@@ -285,7 +336,7 @@ func (w *wait) news() (*driver.Grant, error) {
 		// server keeps it for the time to claim it. A minimum hold counts only if somebody has run under it: so it is claimed first.
 		left := w.asked.Add(w.claim).Sub(s.clock.Now())
 		if left < w.claim/10+2*driver.Margin(w.claim) || w.r.Keep > 0 {
-			return nil, errLook
+			return nil, errConfirm
 		}
 		p.claim = time.AfterFunc(left*45/100, func() { s.claimLater(w.r, p, w.asked.Add(w.claim)) })
 		return s.grant(w.r, p.pushed.token, p.pushed.spare, w.asked, w.claim), nil
@@ -304,10 +355,7 @@ func (w *wait) cutOff(ctx context.Context, err error) error {
 	if !errors.Is(err, ended) {
 		err = errors.Join(err, ended)
 	}
-	if w.known != nil {
-		err = errors.Join(w.known, err)
-	}
-	return err
+	return errors.Join(w.known, err, w.refused)
 }
 
 // ttl is what the server is asked for.

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -14,8 +15,8 @@ import (
 // it among them.
 //
 //   - idle: a call goes out at once, alone, on the goroutine of its caller and under its context.
-//   - busy: as long as a request is under way further calls gather. When it is answered, all that have gathered go out as the next one.
-//     More than one at a time was tried: it makes them smaller, and gains nothing.
+//   - busy: while a request is under way further calls gather, and go out together when it is answered; or when it has been under way for
+//     longer than gather: a network is then slower than the server, and several requests on their way at once make good for it.
 //
 // Calls in one request are carried out one after the other, each for itself: one that fails does not concern the others. But if there is
 // no answer, none of them has one.
@@ -27,12 +28,16 @@ type combiner struct {
 	function string // which carries out several
 
 	mu      sync.Mutex
-	running bool       // a request is under way
+	running int        // requests under way
+	sent    time.Time  // when the last one began
 	waiting []*command // that are not sent yet
 }
 
-// most is how many calls one request has.
-const most = 64
+const (
+	most   = 64                     // calls in one request
+	depth  = 8                      // requests under way at once
+	gather = 200 * time.Microsecond // from one request to the next, unless it is answered before
+)
 
 // A command is one call of a function.
 type command struct {
@@ -49,8 +54,8 @@ type command struct {
 // do carries one call out.
 func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
 	c.mu.Lock()
-	if !c.running {
-		c.running = true
+	if c.running == 0 {
+		c.begin()
 		c.mu.Unlock()
 		message, err := c.s.single(ctx, cmd)
 		c.goOn()
@@ -58,6 +63,10 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 	}
 	cmd.done = make(chan struct{})
 	c.waiting = append(c.waiting, cmd)
+	if c.running < depth && time.Since(c.sent) > gather {
+		c.begin()
+		go c.send(c.take())
+	}
 	c.mu.Unlock()
 	select {
 	case <-cmd.done:
@@ -81,10 +90,17 @@ func (c *combiner) goOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if batch := c.take(); len(batch) > 0 {
+		c.sent = time.Now()
 		go c.send(batch)
 		return
 	}
-	c.running = false
+	c.running--
+}
+
+// begin counts a request. The mutex is held.
+func (c *combiner) begin() {
+	c.running++
+	c.sent = time.Now()
 }
 
 // take returns what has gathered. The mutex is held.
@@ -122,8 +138,9 @@ func (c *combiner) send(batch []*command) {
 		}
 		c.mu.Lock()
 		if batch = c.take(); len(batch) == 0 {
-			c.running = false
+			c.running--
 		}
+		c.sent = time.Now()
 		c.mu.Unlock()
 	}
 }

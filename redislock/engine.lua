@@ -46,7 +46,8 @@ local BENEFIT = 200000         -- how long a client that let a grant lapse has t
 local SUSPECT = 60000000       -- how long a client is remembered that let a grant lapse
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
-local AHEAD = 1000             -- fewer tokens than microseconds are given in one request
+local TOGETHER = 64            -- calls in one request
+local AHEAD = 1000             -- how far the ceiling is raised above tokens that are ahead of the clock
 local LEAST_TOKEN = 2 ^ 50      -- a lesser one is not answered by a number alone: such a number says that this is not our library
 local RELEASED = 2 ^ 50 - 1
 local SHOWN = 8                -- how many of the holders somebody who waits is told of
@@ -703,6 +704,15 @@ local function look_in(w, delay)
   return tell(channel, string.format('n %s %.0f', id, delay)), channel
 end
 
+-- watch_last makes the last in the queue look, if it is of another client than the one that may hang.
+local function watch_last(l, delay, told)
+  local text = l.tail > l.head and redis.call('HGET', l.key, 'q' .. l.tail)
+  local w = text and read_waiter(text)
+  if w and where(w.ask) ~= told then
+    look_in(w, delay)
+  end
+end
+
 -- watch makes somebody look when a grant may have lapsed: the next in line; and if that is of the same client, which may hang, the last.
 local function watch(l, delay, told)
   while l.waiting > 0 do
@@ -712,12 +722,8 @@ local function watch(l, delay, told)
     end
     local heard, channel = look_in(w, delay)
     if heard > 0 then
-      local text = channel == told and l.tail > l.head and redis.call('HGET', l.key, 'q' .. l.tail)
-      if text then
-        w = read_waiter(text)
-        if where(w.ask) ~= told then
-          look_in(w, delay + BENEFIT)
-        end
+      if channel == told then
+        watch_last(l, delay + BENEFIT, told)
       end
       return
     end
@@ -739,7 +745,8 @@ local function serve(st, l, self, now)
     if w.attempt ~= self and is_lost(l, w, r, now) then
       dequeue(l, w)
     elseif l.doubt then -- it is not given the lock, nor passed over, before it could have been heard of
-      delay, told = l.doubt - now, r.channel
+      look_in(w, 1)
+      watch_last(l, l.doubt - now, r.channel)
       break
     elseif not fits(l, r) then
       if w.attempt == self or listens(r.channel) then
@@ -856,10 +863,10 @@ end
 -- take is the common case: nobody has the lock, and it is taken in one write. What is not said in the reply is as it was asked for.
 local function take(st, now)
   if last >= now then
-    if last - now > AHEAD then -- the token will be ahead of the clock, and the key must remember it
+    if last - now > TOGETHER then -- the token will be ahead of the clock, and the key must remember it
       return nil
     end
-    now = last + 1 -- several in one request: the clock will have passed this before the next one
+    now = last + 1 -- several in one request: each takes longer than a microsecond, so that the clock has passed this before the next request
   end
   local ttl = ARGV[3] + 0
   if st.guard > 0 and ttl > st.guard then

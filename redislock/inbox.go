@@ -27,7 +27,10 @@ func (s *Store) hear(text string) {
 	s.mu.Lock()
 	p := s.parties[id]
 	var lost error
-	if p != nil {
+	switch {
+	case p != nil && id != p.id && letter == "g": // said to the request before: it counts only if the one under way is declined
+		p.older = readPush(rest)
+	case p != nil:
 		lost = s.take(p, letter, rest)
 	}
 	s.mu.Unlock()
@@ -40,11 +43,7 @@ func (s *Store) hear(text string) {
 func (s *Store) take(p *party, letter, rest string) (lost error) {
 	switch letter {
 	case "g":
-		token, spare, _ := strings.Cut(rest, " ")
-		var push push
-		push.token, _ = strconv.ParseUint(token, 10, 64)
-		push.spare, _ = strconv.ParseUint(spare, 10, 64)
-		p.pushed = &push
+		p.pushed = readPush(rest)
 		p.rouse()
 		for _, other := range p.turn.parties { // asked for more than once: the others find it by asking
 			if other != p {
@@ -62,6 +61,14 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 		return driver.ErrGone
 	}
 	return nil
+}
+
+func readPush(text string) *push {
+	token, spare, _ := strings.Cut(text, " ")
+	p := new(push)
+	p.token, _ = strconv.ParseUint(token, 10, 64)
+	p.spare, _ = strconv.ParseUint(spare, 10, 64)
+	return p
 }
 
 // reconnected makes everybody who waits ask again: messages may have been lost. Many do it one after the other.

@@ -48,11 +48,13 @@ func (s *Store) newTurn(r *driver.Request) *turn {
 type party struct {
 	turn *turn
 	id   uint64
+	last uint64 // != 0: the id of the request before, as long as the one under way has no answer; it may never arrive
 	lost func(error)
 	told sync.Once
 
 	wake   chan struct{} // has an element when one of these is new; nil as long as it does not wait
 	pushed *push         // the server has granted it the lock
+	older  *push         // the same, said to the request before
 	look   bool          // ask at once
 
 	lookIn time.Duration // > 0: ask then, said before it waited
@@ -151,6 +153,7 @@ func (s *Store) drop(p *party) {
 	if p != nil {
 		p.settle()
 		delete(s.parties, p.id)
+		delete(s.parties, p.last)
 	}
 }
 
@@ -171,7 +174,8 @@ func (s *Store) renumber(p *party) (ok, alone bool) {
 	if p.turn.released {
 		return false, false
 	}
-	delete(s.parties, p.id)
+	delete(s.parties, p.last)
+	p.last, p.older = p.id, p.pushed
 	p.id = rand.Uint64() // nobody can guess it, and say that it has been granted something
 	p.pushed, p.look, p.lookIn = nil, false, 0
 	s.parties[p.id] = p
@@ -179,10 +183,16 @@ func (s *Store) renumber(p *party) (ok, alone bool) {
 	return true, len(p.turn.parties) == 1
 }
 
-// answered: the request of p's is no longer on its way. It reports whether the attempt was released meanwhile.
-func (s *Store) answered(p *party) (released bool) {
+// answered: the request of p's is no longer on its way. If it was declined the server still knows p by the id before, and what was said
+// to that counts. It reports whether the attempt was released meanwhile.
+func (s *Store) answered(p *party, declined bool) (released bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.turn.doubt--
+	if declined && p.last != 0 {
+		p.id, p.last, p.pushed = p.last, p.id, p.older
+	}
+	delete(s.parties, p.last)
+	p.last, p.older = 0, nil
 	return p.turn.released
 }
