@@ -75,6 +75,14 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 		if c.takeBack(cmd) {
 			return rueidis.RedisMessage{}, &unsent{ctx.Err()}
 		}
+	case <-c.s.life.Done():
+		c.takeBack(cmd)
+		return rueidis.RedisMessage{}, c.s.closed()
+	}
+	select {
+	case <-cmd.done: // already in hand
+		return cmd.message, cmd.err
+	default:
 		return rueidis.RedisMessage{}, ctx.Err()
 	}
 }
@@ -161,12 +169,13 @@ func (c *combiner) request(batch []*command) {
 	}
 	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
 	answers, wrong := message.ToArray()
+	if err == nil && (wrong != nil || len(answers) != len(batch)) {
+		err = c.s.strange(c.s.life, c.function)
+	}
 	for i, cmd := range batch {
 		switch {
 		case err != nil:
 			cmd.err = err
-		case wrong != nil || len(answers) != len(batch):
-			cmd.err = c.s.strange(c.s.life, c.function)
 		default:
 			cmd.message, cmd.err = answers[i], failed(answers[i])
 		}
@@ -178,6 +187,12 @@ var letters = map[string]string{fnAcquire: "a", fnRelease: "r", fnRenew: "n"}
 
 // single sends one call.
 func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+	if !s.owned { // nobody closes its connections when the store is closed
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.life, cancel)()
+	}
 	args := make([]string, 1, 6)
 	args[0] = cmd.store
 	return engine.Call(ctx, s.client, cmd.function, []string{cmd.key, s.keys.store()}, append(args, cmd.args...))

@@ -43,6 +43,7 @@ local CREDIT = 1000000         -- how much of the guard one call can prove to ha
 local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
 local BENEFIT = 200000         -- how long a client that let a grant lapse has to be heard of, before its other waiters are lost
+local DAY = 86400000000
 local SUSPECT = 60000000       -- how long a client is remembered that let a grant lapse
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
@@ -62,7 +63,7 @@ local NOBODY = '------------------------------------------------' -- 48, as an a
 local last = 0
 local stores = {}
 
-local swept = {}         -- the queue that was swept last
+local swept = {count = 0} -- the queues that were swept last, and when
 local latest = 0         -- the latest time that this process has seen
 
 local KEYS, ARGV, moment -- of the call at hand
@@ -73,10 +74,10 @@ local function clock()
   if not moment then
     local t = redis.call('TIME')
     moment = t[1] * 1000000 + t[2]
-    behind = moment < latest - 1000000
-    if moment > latest then
+    if moment > latest or moment < latest - DAY then -- after a day nothing is left that was granted by the old clock
       latest = moment
     end
+    behind = moment < latest - 1000000
   end
   return moment
 end
@@ -246,7 +247,7 @@ local function load(key, attempt, kept)
     local more = redis.call('HMGET', key, 'h' .. attempt, 'w' .. attempt, 't' .. attempt)
     kept[3], kept[4], kept[5] = more[1], more[2], more[3]
   end
-  local l = {key = key, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], tomb = kept[5], writes = {}}
+  local l = {key = key, attempt = attempt, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], tomb = kept[5], writes = {}}
   if kept[2] then
     l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect,
       l.graves = struct.unpack(META, kept[2])
@@ -358,7 +359,11 @@ local function entomb(l, attempt, t, by, at_once)
     redis.call('HSET', l.key, slot, attempt)
     l.graves = l.graves + 1
   end
-  redis.call('HSET', l.key, 't' .. attempt, struct.pack('<d', t) .. how .. (by or ''))
+  local tomb = struct.pack('<d', t) .. how .. (by or '')
+  redis.call('HSET', l.key, 't' .. attempt, tomb)
+  if attempt == l.attempt then
+    l.tomb = tomb
+  end
   l.tombs = math.max(l.tombs, t)
 end
 
@@ -644,10 +649,13 @@ end
 
 -- sweep drops everybody who is lost or does not listen, from a queue that is full; once a second.
 local function sweep(l, now)
-  if swept.key == l.key and now - swept.at < 1000000 then
+  if math.abs(now - (swept[l.key] or 0)) < 1000000 then
     return
   end
-  swept.key, swept.at = l.key, now
+  if not swept[l.key] and swept.count > 100 then
+    swept = {count = 0}
+  end
+  swept[l.key], swept.count = now, swept.count + 1
   local alive = {}
   for seq = l.head, l.tail do
     local text = redis.call('HGET', l.key, 'q' .. seq)

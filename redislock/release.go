@@ -15,11 +15,12 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
+	t, doubt := s.undo(r)
 	st, err := s.opened(ctx)
 	if err != nil {
+		s.forgetLater(t, r.TTL)
 		return err
 	}
-	t, doubt := s.undo(r)
 	answer, err := s.callAt(ctx, st, fnRelease, t.key, t.secret, flag(r.Keep > 0)+flag(doubt)+micros(st.ttl(r.TTL)))
 	if err != nil {
 		s.forgetLater(t, r.TTL)

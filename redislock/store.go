@@ -230,8 +230,7 @@ func (s *Store) Close() error {
 	s.opening <- struct{}{}
 	defer func() { <-s.opening }()
 	if s.owned {
-		s.owned = false
-		s.client.Close()
+		s.client.Close() // twice does nothing
 	}
 	if s.inbox != nil {
 		go s.inbox.Close() // on a client that is not ours it can wait for a server that hangs

@@ -81,8 +81,9 @@ func (p *party) rouse() {
 // lookAgain makes the caller of Acquire ask again after d at the latest, without waking it before. The mutex is held.
 func (p *party) lookAgain(d time.Duration) {
 	switch due := time.Now().Add(d); {
-	case p.timer == nil:
+	case p.timer == nil && (p.lookIn == 0 || d < p.lookIn):
 		p.lookIn = d
+	case p.timer == nil:
 	case due.Before(p.due):
 		p.due = due
 		p.timer.Reset(d)
@@ -138,10 +139,10 @@ func (s *Store) leave(p *party, granted bool) {
 		t.holder = p
 	} else {
 		s.drop(p)
-		for _, other := range t.parties { // the server may know the attempt by p's id: they ask, under their own
-			other.look = true
-			other.rouse()
-		}
+	}
+	for _, other := range t.parties { // they find the hold by asking; or the server knows the attempt by p's id, and must know theirs
+		other.look = true
+		other.rouse()
 	}
 	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 {
 		s.remove(t)

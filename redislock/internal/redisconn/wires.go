@@ -132,7 +132,12 @@ func (w *wires) cut(keepInbox bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.open {
-		if !keepInbox || !c.inbox.Load() {
+		if keepInbox && c.inbox.Load() {
+			continue
+		}
+		if secure, ok := c.Conn.(*tls.Conn); ok {
+			secure.NetConn().Close() // its own Close can wait for a peer that does not read
+		} else {
 			c.Conn.Close()
 		}
 	}
@@ -149,7 +154,7 @@ func (c *wire) Read(p []byte) (int, error) {
 func (c *wire) Write(p []byte) (int, error) {
 	if c.writes < tellBy {
 		c.writes++
-		if bytes.Contains(p, []byte("SSUBSCRIBE\r\n")) {
+		if bytes.HasPrefix(p, []byte("*2\r\n$10\r\nSSUBSCRIBE\r\n")) {
 			c.inbox.Store(true)
 		}
 	}
