@@ -39,7 +39,7 @@ func TestEverything(t *testing.T) {
 	for _, s := range scenario.All() {
 		for _, c := range contender.All(0) {
 			in := d.Scenario(s.Name)
-			if c.Role == contender.Limit && s.Contended() {
+			if (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended() {
 				if in != nil && in.Contender(c.Name) != nil {
 					t.Errorf("%s, which cannot wait, was measured in %s", c.Name, s.Name)
 				}

@@ -136,7 +136,7 @@ func (p *plan) repetition(ctx context.Context, d *result.Document, server *serve
 // entrants are the contenders that can run a scenario: the limit does not wait.
 func (p *plan) entrants(s scenario.Scenario) []contender.Contender {
 	return slices.DeleteFunc(slices.Clone(p.contenders), func(c contender.Contender) bool {
-		return c.Role == contender.Limit && s.Contended()
+		return (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended()
 	})
 }
 

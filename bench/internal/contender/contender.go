@@ -21,9 +21,10 @@ type Role string
 
 // The roles.
 const (
-	Limit Role = "limit" // what the round trips allow
-	Ours  Role = "ours"
-	Peer  Role = "peer"
+	Limit     Role = "limit"     // what the round trips allow
+	Reference Role = "reference" // no lock, and not what bars are held against: shown beside the limit
+	Ours      Role = "ours"
+	Peer      Role = "peer"
 )
 
 // A Contender is a lock library with its settings.
