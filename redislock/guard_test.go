@@ -124,6 +124,7 @@ func TestGuardAfterACrash(t *testing.T) {
 // While the guard is on what is known goes on: a server that has its data back lets holders renew and release, but hands nothing over.
 func TestGuardKeepsWhatIsKnown(t *testing.T) {
 	t.Parallel()
+	const guardTime = 2 * guardTime // so that a busy machine renews in time
 	server := startRedis(t, servers.RedisSet("appendonly", "yes"), servers.RedisSet("appendfsync", "always"))
 	s := insistent{dial(t, server.Addr(), "guard="+guardTime.String())}
 	guardOver(t, s, "probe")
@@ -137,9 +138,6 @@ func TestGuardKeepsWhatIsKnown(t *testing.T) {
 	left, err := lease.Renew(inTime(t), guardTime)
 	if err != nil && !driver.Answered(err) {
 		left, err = lease.Renew(inTime(t), guardTime) // on a new connection
-	}
-	if s.Clock().Now().Sub(grant.Asked) > guardTime {
-		t.Skip("this machine is too busy: the hold has run out meanwhile")
 	}
 	if err != nil || left < guardTime-time.Second {
 		t.Errorf("a hold that the server still knows is renewed by %v, %v", left, err)

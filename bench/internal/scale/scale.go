@@ -171,7 +171,7 @@ func watch(ctx context.Context, server *measure.Probe, d time.Duration) (look, e
 		return look{}, err
 	}
 	_, calls := after.Since(before)
-	return look{after, time.Since(began).Seconds(), after.CPU - before.CPU, calls["fcall"]}, nil
+	return look{after, time.Since(began).Seconds(), after.CPU - before.CPU, calls["pexpire"]}, nil
 }
 
 // each calls f for 0 to n−1 from several goroutines, and returns an error of the first that failed.
