@@ -49,7 +49,14 @@ var columns = []column{
 	plain(figure.GapP50), plain(figure.GapP99), plain(figure.Failures),
 }
 
-func titles() []string {
+// brief are the columns of a page: with all of them nobody could read it.
+var brief = []column{
+	plain(figure.Throughput), toLimit("×limit", figure.Throughput), toPeer("×peer", figure.Throughput),
+	plain(figure.WaitP50), plain(figure.WaitP99), toPeer("p99 ×peer", figure.WaitP99), plain(figure.ShareRatio), plain(figure.Commands),
+	plain(figure.GapP50),
+}
+
+func titles(columns []column) []string {
 	row := []string{""}
 	for _, c := range columns {
 		row = append(row, c.title)
@@ -57,7 +64,7 @@ func titles() []string {
 	return row
 }
 
-func medians(of *result.Contender) []string {
+func medians(columns []column, of *result.Contender) []string {
 	row := []string{of.Name}
 	for _, c := range columns {
 		row = append(row, number(c.median(of)))
@@ -66,7 +73,7 @@ func medians(of *result.Contender) []string {
 }
 
 // spreads is empty where there is nothing, or all repetitions had the same.
-func spreads(of *result.Contender) []string {
+func spreads(columns []column, of *result.Contender) []string {
 	row := []string{""}
 	for _, c := range columns {
 		s := c.spread(of)

@@ -28,10 +28,10 @@ func Text(w io.Writer, d *result.Document) error {
 	}
 	for _, s := range d.Scenarios {
 		fmt.Fprintf(&b, "\n%s: %s\n", s.Name, s.Title)
-		rows := [][]string{titles()}
+		rows := [][]string{titles(columns)}
 		for _, c := range s.Contenders {
-			rows = append(rows, medians(c))
-			if below := spreads(c); strings.Join(below, "") != "" {
+			rows = append(rows, medians(columns, c))
+			if below := spreads(columns, c); strings.Join(below, "") != "" {
 				rows = append(rows, below)
 			}
 		}
@@ -50,7 +50,7 @@ func Text(w io.Writer, d *result.Document) error {
 	return err
 }
 
-// Markdown writes the same for a page, with the spread behind the median.
+// Markdown writes the most important of it for a page, with the spread behind the median.
 func Markdown(w io.Writer, d *result.Document) error {
 	var b strings.Builder
 	for _, line := range preface(d) {
@@ -58,10 +58,10 @@ func Markdown(w io.Writer, d *result.Document) error {
 	}
 	for _, s := range d.Scenarios {
 		fmt.Fprintf(&b, "\n### %s: %s\n\n", s.Name, s.Title)
-		rows := [][]string{titles()}
+		rows := [][]string{titles(brief)}
 		for _, c := range s.Contenders {
-			row := medians(c)
-			for i, spread := range spreads(c) {
+			row := medians(brief, c)
+			for i, spread := range spreads(brief, c) {
 				if spread != "" {
 					row[i] += " (" + spread + ")"
 				}
