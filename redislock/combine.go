@@ -36,7 +36,7 @@ type combiner struct {
 const (
 	most   = 64                     // calls in one request
 	depth  = 8                      // requests under way at once
-	gather = 200 * time.Microsecond // from one request to the next, unless it is answered before
+	gather = 60 * time.Microsecond // from one request to the next, unless it is answered before
 )
 
 // A command is one call of a function.
@@ -165,7 +165,7 @@ func (c *combiner) request(batch []*command) {
 	keys[0], args[0] = c.s.keys.store(), batch[0].store
 	for _, cmd := range batch {
 		keys = append(keys, cmd.key)
-		args = append(append(args, letters[cmd.function]), cmd.args...)
+		args = append(append(args, letter(cmd.function)), cmd.args...)
 	}
 	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
 	answers, wrong := message.ToArray()
@@ -182,8 +182,16 @@ func (c *combiner) request(batch []*command) {
 	}
 }
 
-// letters name the functions in a request of several.
-var letters = map[string]string{fnAcquire: "a", fnRelease: "r", fnRenew: "n"}
+// letter names a function in a request of several.
+func letter(function string) string {
+	switch function {
+	case fnAcquire:
+		return "a"
+	case fnRelease:
+		return "r"
+	}
+	return "n" // renew
+}
 
 // single sends one call.
 func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
