@@ -34,8 +34,8 @@ type combiner struct {
 }
 
 const (
-	most   = 64                     // calls in one request
-	depth  = 8                      // requests under way at once
+	most   = 64                    // calls in one request
+	depth  = 8                     // requests under way at once
 	gather = 60 * time.Microsecond // from one request to the next, unless it is answered before
 )
 
