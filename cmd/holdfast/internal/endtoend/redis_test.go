@@ -324,7 +324,7 @@ func TestRedisTTL(t *testing.T) {
 	if got := w.holdfast(64, "run", "-n", "--ttl", "5s", "x", "--", "true"); !contains(got.errors, "1s are allowed") {
 		t.Errorf("a TTL above the guard: it says %q", got.errors)
 	}
-	w.holdfast(0, "ls") // which takes no lock, and so needs no TTL
+	w.holdfast(0, "ls")                     // which takes no lock, and so needs no TTL
 	w.holdfast(0, "run", "x", "--", "true") // whose TTL is the guard, if nobody says
 	w.holdfast(0, "run", "--ttl", "1s", "x", "--", "true")
 }
