@@ -36,6 +36,9 @@ func (c *client) doAlone(ctx context.Context, cmd rueidis.Completed) rueidis.Red
 	c.overseer.begin(ctx, c.wires)
 	r := c.Client.Do(unhurried{ctx}, cmd)
 	c.overseer.end()
+	if r.NonRedisError() != nil && ctx.Err() != nil {
+		return rueidis.NewErrorResult(ctx.Err()) // which is why it was cut
+	}
 	return r
 }
 

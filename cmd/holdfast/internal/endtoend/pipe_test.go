@@ -146,8 +146,12 @@ func TestResize(t *testing.T) {
 		if i == 0 {
 			x.hasForeground(command.pid)
 		}
-		x.resize(30, 100+uint16(i))
-		w.await(run, "got WINCH", 1)
+		width := uint16(100)
+		until(t, "a new size reaches "+run, func() bool { // one that comes before the program listens for it reaches nobody
+			width++
+			x.resize(30, width)
+			return w.saw(run, "got WINCH") > 0
+		})
 		x.enter(controlC)
 		x.prompts(130)
 	}

@@ -37,12 +37,14 @@ type signals struct {
 // It takes a while, and returns before: until then a signal ends the program, which is right for as long as nothing is held.
 func listen() *signals {
 	s := &signals{make(chan os.Signal, 64), make(chan os.Signal, 16), make(chan struct{}), make(chan struct{})}
+	if signal.Ignored(syscall.SIGINT) {
+		// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
+		signal.Ignore(syscall.SIGQUIT)
+	} else {
+		signal.Notify(s.came, syscall.SIGQUIT) // not beside the rest: without us it prints a page for programmers
+	}
 	go func() {
-		if signal.Ignored(syscall.SIGINT) {
-			// Go's runtime lets nobody know whether QUIT was. Shells ignore both or none.
-			signal.Ignore(syscall.SIGQUIT)
-		}
-		for _, each := range ending { // QUIT first, because without us it prints a page for programmers
+		for _, each := range ending {
 			if !signal.Ignored(each) {
 				signal.Notify(s.came, each)
 			}
