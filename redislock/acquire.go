@@ -103,11 +103,11 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	if r.Mode == driver.Exclusive && r.Keep == 0 && r.Reserve == 0 {
 		how = "take"
 	}
-	if !s.hears.Load() {
+	if !s.inbox.IsUp() {
 		if err := w.awaitInbox(ctx); err != nil {
 			return reply{}, err
 		}
-		if !s.hears.Load() {
+		if !s.inbox.IsUp() {
 			channel = "" // it cannot be told, so it is not queued; but it keeps its place, and gets the lock if that is free
 		}
 	}

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,13 +129,12 @@ func (c *combiner) take() []*command {
 func (c *combiner) takeBack(cmd *command) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, other := range c.waiting {
-		if other == cmd {
-			c.waiting = append(c.waiting[:i:i], c.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(c.waiting, cmd)
+	if i < 0 {
+		return false
 	}
-	return false
+	c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1) // requests under way have parts of it
+	return true
 }
 
 // send sends requests for as long as there is something to send.

@@ -85,13 +85,8 @@ end
 ---------------------------------------------------------------------------------------------------------------------------------
 -- The store: its guard, its reigns, its tokens.
 
-local function reign_id()
-  return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
-end
-
--- A server that never replicated and has been up for longer than the guard cannot have forgotten a hold that still counts.
-local function never_replicated(guard)
-  local info = redis.call('INFO', 'replication')
+-- A server that never replicated, by its INFO, and has been up for longer than the guard cannot have forgotten a hold that still counts.
+local function never_replicated(info, guard)
   local alone = string.find(info, 'role:master', 1, true) and string.find(info, 'connected_slaves:0\r', 1, true)
     and string.find(info, 'master_replid2:0+\r') and string.find(info, 'master_repl_offset:0\r', 1, true)
   if not alone then
@@ -122,10 +117,11 @@ local function look(key, id, now)
     last = math.max(last, st.ceiling) -- whatever was given before, it was not more
     stores[id] = st
   end
-  local reign = reign_id()
+  local info = redis.call('INFO', 'replication')
+  local reign = string.match(info, 'master_replid:(%x+)') or ''
   if st.reign ~= reign then
     st.left = st.guard
-    if st.guard == 0 or st.trusted == reign or never_replicated(st.guard) then
+    if st.guard == 0 or st.trusted == reign or never_replicated(info, st.guard) then
       st.left = 0
     end
     st.reign, st.heard = reign, now
@@ -630,21 +626,28 @@ local function listens(channel)
   return channel ~= '' and redis.call('PUBSUB', 'SHARDNUMSUB', channel)[2] > 0
 end
 
+-- each_waiter calls f for each who waits, with its place and its text.
+local function each_waiter(l, f)
+  for seq = l.head, l.tail do
+    local text = redis.call('HGET', l.key, 'q' .. seq)
+    if text then
+      f(seq, text)
+    end
+  end
+end
+
 -- compact closes the holes in the queue when there are more of them than waiters: those who left have paid for it.
 function compact(l)
   if l.tail - l.head < 2 * l.waiting + 64 then
     return
   end
-  local to = 0
-  for seq = l.head, l.tail do
-    local text = redis.call('HGET', l.key, 'q' .. seq)
-    if text then
-      to = to + 1
-      redis.call('HDEL', l.key, 'q' .. seq)
-      redis.call('HSET', l.key, 'q' .. (l.tail + to), text, 'w' .. string.sub(text, 1, 48), l.tail + to)
-    end
-  end
-  l.head, l.tail = l.tail + 1, l.tail + to
+  local to = l.tail
+  each_waiter(l, function(seq, text)
+    to = to + 1
+    redis.call('HDEL', l.key, 'q' .. seq)
+    redis.call('HSET', l.key, 'q' .. to, text, 'w' .. string.sub(text, 1, 48), to)
+  end)
+  l.head, l.tail = l.tail + 1, to
 end
 
 -- sweep drops everybody who is lost or does not listen, from a queue that is full; once a second.
@@ -657,20 +660,17 @@ local function sweep(l, now)
   end
   swept[l.key], swept.count = now, swept.count + 1
   local alive = {}
-  for seq = l.head, l.tail do
-    local text = redis.call('HGET', l.key, 'q' .. seq)
-    if text then
-      local w = read_waiter(text)
-      local r = asked(w.ask)
-      if alive[r.channel] == nil then
-        alive[r.channel] = listens(r.channel)
-      end
-      if not alive[r.channel] or is_lost(l, w, r, now) then
-        redis.call('HDEL', l.key, 'q' .. seq, 'w' .. w.attempt)
-        l.waiting = l.waiting - 1
-      end
+  each_waiter(l, function(seq, text)
+    local w = read_waiter(text)
+    local r = asked(w.ask)
+    if alive[r.channel] == nil then
+      alive[r.channel] = listens(r.channel)
     end
-  end
+    if not alive[r.channel] or is_lost(l, w, r, now) then
+      redis.call('HDEL', l.key, 'q' .. seq, 'w' .. w.attempt)
+      l.waiting = l.waiting - 1
+    end
+  end)
   compact(l)
 end
 
@@ -1141,14 +1141,11 @@ local function inspect()
     end
   end)
   if l.waiting > 0 then
-    for seq = l.head, l.tail do
-      local text = redis.call('HGET', l.key, 'q' .. seq)
-      if text then
-        local w = read_waiter(text)
-        local r = asked(w.ask)
-        waiting[#waiting + 1] = not is_lost(l, w, r, now) and {r.label, MODES[r.mode], r.n, math.max(0, now - w.came)} or nil
-      end
-    end
+    each_waiter(l, function(_, text)
+      local w = read_waiter(text)
+      local r = asked(w.ask)
+      waiting[#waiting + 1] = not is_lost(l, w, r, now) and {r.label, MODES[r.mode], r.n, math.max(0, now - w.came)} or nil
+    end)
   end
   return {l.limit, st and st.left or 0, held, waiting}
 end

@@ -73,7 +73,6 @@ func readPush(text string) *push {
 
 // reconnected makes everybody who waits ask again: messages may have been lost. Many do it one after the other.
 func (s *Store) reconnected() {
-	s.hears.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	over := min(time.Duration(len(s.parties))*100*time.Microsecond, 2*time.Second)
@@ -84,10 +83,7 @@ func (s *Store) reconnected() {
 
 // disconnected: nothing more is heard for now. Who waits goes on waiting: its place is kept for a while, and it asks again as soon as
 // it can be told.
-func (s *Store) disconnected(error) {
-	s.deaf.Store(time.Now().UnixNano())
-	s.hears.Store(false)
-}
+func (s *Store) disconnected(error) { s.deaf.Store(time.Now().UnixNano()) }
 
 // claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
 func (s *Store) claimLater(r *driver.Request, p *party, until driver.Instant) {

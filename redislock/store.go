@@ -50,8 +50,7 @@ type Store struct {
 	longest time.Duration    // the guard that the store had when it was opened last; whoever opens has it
 	inbox   *redisconn.Inbox // nil until the store was opened once
 	channel string
-	hears   atomic.Bool  // the inbox is up
-	deaf    atomic.Int64 // when it went down last: a wall time, in nanoseconds
+	deaf    atomic.Int64 // when the inbox went down last: a wall time, in nanoseconds
 
 	acquires, releases combiner
 

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,12 +129,7 @@ func (s *Store) leave(p *party, granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := p.turn
-	for i, other := range t.parties {
-		if other == p {
-			t.parties = append(t.parties[:i], t.parties[i+1:]...)
-			break
-		}
-	}
+	t.parties = slices.DeleteFunc(t.parties, func(other *party) bool { return other == p })
 	if granted && !t.released {
 		s.drop(t.holder)
 		t.holder = p

@@ -67,6 +67,9 @@ func openInbox(c rueidis.Client, channel string, on Events, p pace) *Inbox {
 	return i
 }
 
+// IsUp reports whether the subscription is confirmed, as far as known.
+func (i *Inbox) IsUp() bool { return i.up.Load() }
+
 // Await returns nil when the inbox is up, at once if it is. A server that refuses the subscription, and Close, end it with an error; so
 // does the end of ctx, together with what kept the inbox down, as far as known.
 func (i *Inbox) Await(ctx context.Context) error {
