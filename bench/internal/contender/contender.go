@@ -10,10 +10,9 @@ package contender
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
+
+	"holdfast.dev/bench/internal/choose"
 )
 
 // A Role says what a contender is compared as.
@@ -66,21 +65,5 @@ func All(pause time.Duration) []Contender {
 
 // Select returns those of the names, in the order of all; no names are all of them.
 func Select(all []Contender, names []string) ([]Contender, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var known []string
-	var selected []Contender
-	for _, c := range all {
-		known = append(known, c.Name)
-		if slices.Contains(names, c.Name) {
-			selected = append(selected, c)
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no contender is named %q; there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	return selected, nil
+	return choose.Named("contender", all, func(each Contender) string { return each.Name }, names)
 }

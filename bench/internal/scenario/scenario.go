@@ -3,9 +3,9 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
+
+	"holdfast.dev/bench/internal/choose"
 )
 
 // A Scenario is a number of goroutines that lock, work and unlock in a loop, as fast as they can.
@@ -64,21 +64,5 @@ func turns(goroutines int) int {
 
 // Select returns those of the names, in the order of all; no names are all of them.
 func Select(all []Scenario, names []string) ([]Scenario, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var known []string
-	var selected []Scenario
-	for _, s := range all {
-		known = append(known, s.Name)
-		if slices.Contains(names, s.Name) {
-			selected = append(selected, s)
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no scenario is named %q; there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	return selected, nil
+	return choose.Named("scenario", all, func(each Scenario) string { return each.Name }, names)
 }
