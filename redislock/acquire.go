@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -19,8 +20,11 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	p := s.join(r)
+	p, passed := s.join(r)
 	w := wait{s: s, r: r, p: p}
+	if passed { // and the server does not know
+		_, _ = s.renew(ctx, p.turn.who, r.TTL) // the request that follows tells how things are
+	}
 	grant, err := w.run(ctx)
 	s.leave(p, err == nil)
 	return grant, err
@@ -35,6 +39,7 @@ type wait struct {
 	st      *opened        // the store, when the last request was made
 	ttl     time.Duration  // that it asked for
 	claim   time.Duration  // that it has to claim a grant that comes as a message
+	packed  string         // what was asked for, as the engine keeps it
 	asked   driver.Instant // the clock before it went out
 	queued  bool           // the server has given it a place
 	refused error          // why the last question was not answered
@@ -57,6 +62,9 @@ var (
 )
 
 func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
+	if grant, err := w.ride(ctx); !errors.Is(err, errLook) {
+		return grant, err
+	}
 	for {
 		reply, err := w.ask(ctx)
 		if err == nil {
@@ -90,6 +98,12 @@ func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
 	}
 }
 
+// at notes what is asked for, of the store as it was opened.
+func (w *wait) at(st *opened) {
+	w.st, w.ttl = st, st.ttl(w.r.TTL)
+	w.claim = min(w.s.config.claim, w.ttl)
+}
+
 // ask sends one request, under a new id.
 func (w *wait) ask(ctx context.Context) (reply, error) {
 	s, r := w.s, w.r
@@ -97,10 +111,9 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w.st, w.ttl = st, st.ttl(r.TTL)
-	w.claim = min(s.config.claim, w.ttl)
+	w.at(st)
 	channel, how := s.channel, "wait"
-	if r.Mode == driver.Exclusive && r.Keep == 0 && r.Reserve == 0 {
+	if w.passes() {
 		how = "take"
 	}
 	if !s.inbox.IsUp() {
@@ -123,7 +136,8 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	before := w.asked
 	w.asked = s.clock.Now()
 	t := w.p.turn
-	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, string(w.pack(channel)))
+	w.packed = string(w.pack(channel))
+	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, w.packed)
 	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
 		return reply{}, err
 	}
@@ -283,19 +297,35 @@ func (w *wait) awaitNews(ctx context.Context, pause time.Duration) (*driver.Gran
 	for {
 		select {
 		case <-timer.C:
+			if grant, err := w.news(true); grant != nil || err != nil {
+				return grant, err
+			}
 			return nil, errLook
 		case <-w.p.wake:
 		case <-w.s.life.Done():
 			return nil, w.s.closed()
 		case <-ctx.Done():
-			if grant, err := w.news(); grant != nil || errors.Is(err, driver.ErrGone) {
+			if grant, err := w.news(true); grant != nil || errors.Is(err, driver.ErrGone) {
 				return grant, err // already in hand
 			}
+			w.learn()
 			return nil, w.cutOff(ctx, ctx.Err())
 		}
-		if grant, err := w.news(); grant != nil || err != nil {
+		if grant, err := w.news(false); grant != nil || err != nil {
 			return grant, err
 		}
+	}
+}
+
+// learn takes over what is known by the one whose place it shares.
+func (w *wait) learn() {
+	if w.known != nil || w.p.with == nil {
+		return
+	}
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.known = w.p.with.known; w.known == nil {
+		w.known = new(driver.Held) // by this client, and nothing more is known
 	}
 }
 
@@ -311,6 +341,8 @@ func (w *wait) sit(pause time.Duration) *time.Timer {
 		p.wake = make(chan struct{}, 1)
 	}
 	p.timer, p.due = time.NewTimer(pause), time.Now().Add(pause)
+	s.enter(p, w.queued)
+	p.sits, p.known, p.turn.packed, p.turn.ttl = true, w.known, w.packed, w.ttl
 	p.rouse() // it looks first: something may have come before there was anybody to wake
 	return p.timer
 }
@@ -320,26 +352,37 @@ func (w *wait) rise() {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.p.timer.Stop()
-	w.p.timer = nil
+	w.p.timer, w.p.sits = nil, false
 }
 
-// news is what the messages say: a grant; errLook; ErrGone, if the attempt was released; or nothing.
-func (w *wait) news() (*driver.Grant, error) {
+// news is what the messages say: a grant; errLook; ErrGone, if the attempt was released; or nothing. With last it will not be asked for
+// again, and nothing can be passed on to the waiter from then on.
+func (w *wait) news(last bool) (*driver.Grant, error) {
 	s, p := w.s, w.p
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if last || p.look {
+		p.sits = false
+	}
 	switch {
 	case p.turn.released:
 		return nil, driver.ErrGone
 	case p.pushed != nil:
 		// The message may be old. What is certain is that the lock was not held yet when the last question went out; and that the
 		// server keeps it for the time to claim it. A minimum hold counts only if somebody has run under it: so it is claimed first.
-		left := w.asked.Add(w.claim).Sub(s.clock.Now())
-		if left < w.claim/10+2*driver.Margin(w.claim) || w.r.Keep > 0 {
+		asked, ttl, again := w.asked, w.claim, time.Duration(math.MaxInt64)
+		switch relay := p.turn.relay; {
+		case relay != nil:
+			asked, ttl, again = relay.asked, relay.ttl, noteAfter
+		case p.pushed.relay != nil:
+			s.begin(p.pushed.relay, p.turn, p.pushed, asked, ttl)
+		}
+		left := asked.Add(ttl).Sub(s.clock.Now())
+		if isShort(left, ttl) || w.r.Keep > 0 {
 			return nil, errConfirm
 		}
-		p.claim = time.AfterFunc(left*45/100, func() { s.claimLater(w.r, p, w.asked.Add(w.claim)) })
-		return s.grant(w.r, p.pushed.token, p.pushed.spare, w.asked, w.claim), nil
+		p.claim = time.AfterFunc(min(left*45/100, again), func() { s.claimLater(w.r, p, asked.Add(ttl)) })
+		return s.grant(w.r, p.pushed.token, p.pushed.spare, asked, ttl), nil
 	case p.look:
 		return nil, errLook
 	}

@@ -165,7 +165,7 @@ func (c *combiner) request(batch []*command) {
 	keys[0], args[0] = c.s.keys.store(), batch[0].store
 	for _, cmd := range batch {
 		keys = append(keys, cmd.key)
-		args = append(append(args, letter(cmd.function)), cmd.args...)
+		args = append(append(args, letter(cmd)), cmd.args...)
 	}
 	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
 	answers, wrong := message.ToArray()
@@ -182,13 +182,18 @@ func (c *combiner) request(batch []*command) {
 	}
 }
 
-// letter names a function in a request of several.
-func letter(function string) string {
-	switch function {
-	case fnAcquire:
+// letter names a function, and what it is called with, in a request of several.
+func letter(cmd *command) string {
+	relay := len(cmd.args) > 2
+	switch {
+	case cmd.function == fnAcquire:
 		return "a"
-	case fnRelease:
+	case cmd.function == fnRelease && relay:
+		return "R"
+	case cmd.function == fnRelease:
 		return "r"
+	case relay:
+		return "N"
 	}
 	return "n" // renew
 }

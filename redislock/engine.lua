@@ -48,6 +48,7 @@ local SUSPECT = 60000000       -- how long a client is remembered that let a gra
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
 local TOGETHER = 64            -- calls in one request
+local RELAY = 63               -- waiters of one client behind the one that is granted a lock, to whom it may pass that on
 local AHEAD = 1000             -- how far the ceiling is raised above tokens that are ahead of the clock
 local LEAST_TOKEN = 2 ^ 50      -- a lesser one is not answered by a number alone: such a number says that this is not our library
 local RELEASED = 2 ^ 50 - 1
@@ -573,7 +574,7 @@ local function dequeue(l, w)
   l.head, l.waiting = l.head + 1, l.waiting - 1
 end
 
-local compact
+local close_up
 
 -- withdraw takes a waiter out of the queue, wherever it stands.
 local function withdraw(l, attempt)
@@ -583,11 +584,7 @@ local function withdraw(l, attempt)
   end
   redis.call('HDEL', l.key, 'q' .. seq, 'w' .. attempt)
   l.seq, l.waiting = false, l.waiting - 1
-  if l.waiting == 0 then
-    l.head, l.tail = 1, 0
-  else
-    compact(l)
-  end
+  close_up(l)
   return true
 end
 
@@ -636,8 +633,12 @@ local function each_waiter(l, f)
   end
 end
 
--- compact closes the holes in the queue when there are more of them than waiters: those who left have paid for it.
-function compact(l)
+-- close_up closes the holes in the queue when there are more of them than waiters: those who left have paid for it.
+function close_up(l)
+  if l.waiting == 0 then
+    l.head, l.tail = 1, 0
+    return
+  end
   if l.tail - l.head < 2 * l.waiting + 64 then
     return
   end
@@ -671,7 +672,7 @@ local function sweep(l, now)
       l.waiting = l.waiting - 1
     end
   end)
-  compact(l)
+  close_up(l)
 end
 
 local function fits(l, r)
@@ -683,14 +684,15 @@ local function fits(l, r)
   return l.x == '' and l.count == 0
 end
 
--- grant makes attempt a holder: for its own TTL if it is there to hear of it, or for the time to claim it.
-local function grant(st, l, attempt, r, packed, claimed, now)
+-- grant makes attempt a holder: for its own TTL if it is there to hear of it, or for the time to claim it. further is how many more
+-- tokens it takes.
+local function grant(st, l, attempt, r, packed, claimed, further, now)
   local token
   if r.mode == 's' and l.gen > 0 then
     token = l.gen
   else
-    token = next_token(st, l.token, r.reserve, now)
-    l.token = token + r.reserve
+    token = next_token(st, l.token, r.reserve + further, now)
+    l.token = token + r.reserve + further
     if r.mode == 's' then
       l.gen = token
     end
@@ -721,8 +723,46 @@ local function watch_last(l, delay, told)
   end
 end
 
--- watch makes somebody look when a grant may have lapsed: the next in line; and if that is of the same client, which may hang, the last.
-local function watch(l, delay, told)
+-- passes reports whether a request can be passed on inside its client.
+local function passes(r) return r.mode == 'e' and r.keep == 0 and r.reserve == 0 end
+
+-- row returns the ids of those who stand right behind a waiter that is to be granted the lock, are of the same client and want the same;
+-- and the text of the one behind them. The client may pass the lock on from one to the next (see relay in redislock): here they go on
+-- waiting, in their order, until it says how far it has come.
+local function row(l, r, packed)
+  local found, n = {}, 0
+  if l.suspect > 0 then
+    return found
+  end
+  local _, same = string.find(packed, r.channel, 1, true) -- up to here their requests are alike; then comes the id, a short text
+  local alike, seq, many = string.sub(packed, 1, same), l.head, 1
+  while seq <= l.tail and n < RELAY do
+    local fields = {}
+    for i = 1, math.min(many, l.tail - seq + 1, RELAY - n) do
+      fields[i] = 'q' .. (seq + i - 1)
+    end
+    local texts = redis.call('HMGET', l.key, unpack(fields))
+    for i = 1, #fields do
+      local text = texts[i]
+      if text then
+        if string.sub(text, 65, 64 + same) ~= alike then
+          return found, text
+        end
+        n = n + 1
+        found[n] = string.sub(text, 66 + same, string.byte(text, 65 + same) - 95 + same)
+      end
+    end
+    seq, many = seq + #fields, 16
+  end
+  return found
+end
+
+-- watch makes somebody look when a grant may have lapsed: the one behind the row, if there is a row; else the next in line; and if that
+-- is of the same client, which may hang, the last.
+local function watch(l, delay, told, behind_row)
+  if behind_row and look_in(read_waiter(behind_row), delay) > 0 then
+    return
+  end
   while l.waiting > 0 do
     local w = peek(l)
     if not w then
@@ -742,7 +782,7 @@ end
 -- serve gives the lock to the head of the queue for as long as that fits. It is the only way by which somebody who waits is served.
 -- self is the attempt that asks right now: it needs no message. Whoever is granted the lock is told, alone. It returns self's hold.
 local function serve(st, l, self, now)
-  local mine, delay, told
+  local mine, delay, told, behind_row
   while l.waiting > 0 and not (delay and l.x ~= '') do
     local w = peek(l)
     if not w then
@@ -763,20 +803,70 @@ local function serve(st, l, self, now)
       dequeue(l, w) -- whoever is gone holds nobody back
     else
       dequeue(l, w)
-      local h = grant(st, l, w.attempt, r, w.ask, w.attempt == self, now)
       if w.attempt == self then
-        mine = h
-      elseif tell(r.channel, string.format('g %s %.0f %.0f', r.id, h.token, r.reserve)) == 0 then
-        finish(l, h, r.mode, false, now) -- nobody listens any more
+        mine = grant(st, l, self, r, w.ask, true, 0, now)
       else
-        delay, told = h.till - now, r.channel
+        local further, others, text = 0, '', nil
+        if passes(r) then
+          further, others, text = RELAY, row(l, r, w.ask)
+          others = table.concat(others, ' ')
+        end
+        local h = grant(st, l, w.attempt, r, w.ask, false, further, now)
+        local message = string.format('g %s %.0f %.0f %d %d %s', r.id, h.token, r.reserve, l.waiting, further, others)
+        if tell(r.channel, message) == 0 then
+          finish(l, h, r.mode, false, now) -- nobody listens any more
+        else
+          delay, told, behind_row = h.till - now, r.channel, text
+        end
       end
     end
   end
   if delay then
-    watch(l, delay, told)
+    watch(l, delay, told, behind_row)
   end
   return mine
+end
+
+---------------------------------------------------------------------------------------------------------------------------------
+-- Relays: what a client says of those that have passed the lock on among themselves. relay is their attempts, one after the other: the
+-- first is the one that was granted the lock here.
+
+-- has reports whether attempt is one of them.
+local function has(relay, attempt)
+  local at = 0
+  repeat
+    at = string.find(relay, attempt, at + 1, true)
+  until not at or (at - 1) % 48 == 0
+  return at ~= nil
+end
+
+-- drop takes them out of the queue, all in one write.
+local function drop(l, relay)
+  local waits, gone = {}, {}
+  for at = 1, #relay, 48 do
+    waits[#waits + 1] = 'w' .. string.sub(relay, at, at + 47)
+  end
+  local seqs = redis.call('HMGET', l.key, unpack(waits))
+  for i = 1, #waits do
+    if seqs[i] then
+      gone[#gone + 1], gone[#gone + 2] = waits[i], 'q' .. seqs[i]
+    end
+  end
+  if #gone > 0 then
+    redis.call('HDEL', l.key, unpack(gone))
+    l.waiting = l.waiting - #gone / 2
+    close_up(l)
+  end
+end
+
+-- finish_relay ends the hold of any of them, and what the others have in the queue. It reports whether there was a hold.
+local function finish_relay(l, relay, now)
+  local held = l.holder and has(relay, l.holder.attempt)
+  if held then
+    finish(l, l.holder, 'e', false, now)
+  end
+  drop(l, relay)
+  return held
 end
 
 ---------------------------------------------------------------------------------------------------------------------------------
@@ -914,7 +1004,7 @@ local function ask_for(st, l, attempt, r, how, now)
   if st.left == 0 and l.x == '' then
     h = serve(st, l, attempt, now)
     if not h and l.waiting == 0 and fits(l, r) then
-      h = grant(st, l, attempt, r, ARGV[5], true, now)
+      h = grant(st, l, attempt, r, ARGV[5], true, 0, now)
     end
     if h then
       return granted(h, now)
@@ -951,12 +1041,12 @@ local function acquire()
 end
 
 -- release: ARGV 2 attempt, 3 three things in one text: whether its minimum hold counts (1 or 0), whether a request for the attempt may
--- still be on its way (1 or 0), its ttl, which is how long a tombstone stays.
+-- still be on its way (1 or 0), its ttl, which is how long a tombstone stays; 4, if the lock was passed on to it, the relay before it.
 local function release()
   local attempt = ARGV[2]
   local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
   local keeping, doubt = string.sub(ARGV[3], 1, 1) == '1', string.sub(ARGV[3], 2, 2) == '1'
-  if kept[1] and not kept[2] and not doubt and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
+  if kept[1] and not kept[2] and not doubt and not ARGV[4] and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
     local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
     if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
@@ -972,7 +1062,9 @@ local function release()
   expire(l, now)
   local h, mode = find(l, attempt)
   local found, rest = h ~= nil, nil
-  if found then
+  if ARGV[4] then
+    found = finish_relay(l, ARGV[4] .. attempt, now)
+  elseif found then
     rest = finish(l, h, mode, keeping, now)
   else
     found = withdraw(l, attempt)
@@ -1018,7 +1110,31 @@ local function prolong(x, ttl, now)
   return {'G', token, reserve, ttl}
 end
 
--- renew: ARGV 2 attempt, 3 ttl; 0 only asks.
+-- succeed gives the hold of a relay to the one that has come to have it, and renews it. nil: there is none.
+local function succeed(st, l, relay, now)
+  local before, token, ttl, r = l.holder, tonumber(ARGV[5]), tonumber(ARGV[3]), asked(ARGV[6])
+  local theirs = before and before.till > now and before.state ~= 'k' and has(relay, before.attempt)
+  if not theirs or token <= before.token or token > l.token or ARGV[7] == '1' and not l.seq then
+    return nil
+  end
+  if ttl == 0 then
+    return {'G', token, 0, before.till - now}
+  elseif before.state == 'u' and st.left > 0 then
+    return {'U', st.left}
+  end
+  if st.guard > 0 then
+    ttl = math.min(ttl, st.guard)
+  end
+  r.ttl = math.max(r.ttl, ttl)
+  local h = {attempt = ARGV[2], token = token, granted = now, state = 'c', till = math.max(before.till, now + ttl), keep = 0, ask = ask(r)}
+  set_exclusive(l, h)
+  drop(l, relay .. h.attempt)
+  save(l, now)
+  return granted(h, now)
+end
+
+-- renew: ARGV 2 attempt, 3 ttl; 0 only asks; if the lock was passed on to it: 4 the relay before it, 5 its token, 6 its request, 7
+-- whether it has a place in the queue (1 or 0): if that is gone, it was released.
 local function renew()
   local now = clock()
   local st = enter(now)
@@ -1026,12 +1142,23 @@ local function renew()
     return {'S'}
   end
   local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
-  local reply = kept[1] and not kept[2] and (st.guard == 0 or ARGV[3] + 0 <= st.guard) and prolong(kept[1], ARGV[3] + 0, now)
+  local reply = kept[1] and not kept[2] and not ARGV[4] and (st.guard == 0 or ARGV[3] + 0 <= st.guard) and prolong(kept[1], ARGV[3] + 0, now)
   if reply then
     return reply
   end
   local l = load(KEYS[1], ARGV[2], kept)
   local h, mode = find(l, ARGV[2])
+  if not h and ARGV[4] then
+    local reply = succeed(st, l, ARGV[4], now)
+    if not reply then -- nobody will come back for those whose part is over
+      finish_relay(l, ARGV[4] .. ARGV[2], now)
+      if st.left == 0 then
+        serve(st, l, '', now)
+      end
+      save(l, now)
+    end
+    return reply or gone(l, now)
+  end
   if h and is_broken(h) then
     return {'B', asked(h.ask).by, 0, h.till <= now and 1 or 0}
   end
@@ -1167,23 +1294,22 @@ local function open()
   return find_store()
 end
 
+local LETTERS = {
+  a = {f = acquire, args = 4}, r = {f = release, args = 2}, n = {f = renew, args = 2},
+  R = {f = release, args = 3}, N = {f = renew, args = 6}, -- of a relay
+}
+
 -- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,
 -- then, for each call, its letter and its arguments behind that id. It replies an array of their replies.
 local function several()
   local keys, args = KEYS, ARGV
-  local letters = {a = acquire, r = release, n = renew}
   local replies, at = {}, 2
   for i = 2, #keys do
     local letter = args[at]
     KEYS = {keys[i], keys[1]}
-    if letter == 'a' then
-      ARGV = {args[1], args[at + 1], args[at + 2], args[at + 3], args[at + 4]}
-      at = at + 5
-    else
-      ARGV = {args[1], args[at + 1], args[at + 2]}
-      at = at + 3
-    end
-    local fine, reply = pcall(letters[letter])
+    ARGV = {args[1], unpack(args, at + 1, at + LETTERS[letter].args)}
+    at = at + LETTERS[letter].args + 1
+    local fine, reply = pcall(LETTERS[letter].f)
     if not fine then
       reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
     end

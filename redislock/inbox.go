@@ -13,10 +13,11 @@ import (
 
 // hear takes in a message of the engine's: a letter, the id of a request, and what belongs to it.
 //
-//	g id token spare   it has the lock
-//	n id micros        look again in so long
-//	b id now by        its hold was broken
-//	l id               its hold has run out, and somebody has noticed
+//	g id token spare waiting more ids…   it has the lock; how many wait for it; of its relay: how many more tokens there are, and the ids
+//	                                     of those behind it
+//	n id micros                          look again in so long
+//	b id now by                          its hold was broken
+//	l id                                 its hold has run out, and somebody has noticed
 func (s *Store) hear(text string) {
 	letter, rest, _ := strings.Cut(text, " ")
 	number, rest, _ := strings.Cut(rest, " ")
@@ -29,7 +30,7 @@ func (s *Store) hear(text string) {
 	var lost error
 	switch {
 	case p != nil && id != p.id && letter == "g": // said to the request before: it counts only if the one under way is declined
-		p.older = readPush(rest)
+		p.older = s.readPush(p, rest)
 	case p != nil:
 		lost = s.take(p, letter, rest)
 	}
@@ -43,7 +44,10 @@ func (s *Store) hear(text string) {
 func (s *Store) take(p *party, letter, rest string) (lost error) {
 	switch letter {
 	case "g":
-		p.pushed = readPush(rest)
+		if p.turn.relay != nil {
+			return nil // it has the lock already: the server does not know yet that it was passed on
+		}
+		p.pushed = s.readPush(p, rest)
 		p.rouse()
 		for _, other := range p.turn.parties { // asked for more than once: the others find it by asking
 			if other != p {
@@ -63,12 +67,34 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 	return nil
 }
 
-func readPush(text string) *push {
-	token, spare, _ := strings.Cut(text, " ")
-	p := new(push)
-	p.token, _ = strconv.ParseUint(token, 10, 64)
-	p.spare, _ = strconv.ParseUint(spare, 10, 64)
-	return p
+// readPush reads a grant to p. The mutex is held.
+func (s *Store) readPush(p *party, text string) *push {
+	token, rest, _ := strings.Cut(text, " ")
+	spare, rest, _ := strings.Cut(rest, " ")
+	waiting, rest, _ := strings.Cut(rest, " ")
+	more, ids, _ := strings.Cut(rest, " ")
+	if p.line != nil {
+		p.line.others = number(waiting) > uint64(p.line.queued-1)
+	}
+	granted := &push{token: number(token), spare: number(spare)}
+	if ids == "" && len(p.riders) == 0 {
+		return granted
+	}
+	r := &relay{spare: number(more)}
+	r.join(p, false)
+	for id := range strings.SplitSeq(ids, " ") {
+		if other := s.parties[number(id)]; other != nil { // else it has asked again since, or is gone
+			r.join(other, true)
+		}
+	}
+	granted.relay = r
+	return granted
+}
+
+// number reads one; 0 if there is none.
+func number(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64)
+	return n
 }
 
 // reconnected makes everybody who waits ask again: messages may have been lost. Many do it one after the other.

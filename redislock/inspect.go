@@ -22,6 +22,7 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 	if err != nil {
 		return nil, err
 	}
+	s.surface(ctx)
 	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{st.id})
 	if err != nil {
 		return nil, s.failure(err)
@@ -141,6 +142,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	if err != nil {
 		return err
 	}
+	s.surface(ctx)
 	answer, err := s.callAt(ctx, st, fnBreak, s.keys.lock(b.Name, b.Mode), strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
 	switch {
 	case err != nil:

@@ -40,17 +40,21 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	if w.permits {
 		mode = driver.Permits
 	}
-	answer, err := s.callAt(ctx, st, fnRenew, s.keys.lock(w.name, mode), w.attempt.Reveal(), micros(ttl))
+	t, more := s.noting(w)
+	asked := s.clock.Now()
+	args := append(append(make([]string, 0, 6), w.attempt.Reveal(), micros(ttl)), more...)
+	answer, err := s.callAt(ctx, st, fnRenew, s.keys.lock(w.name, mode), args...)
 	if err != nil {
 		return 0, unrenewed(err)
 	}
 	switch answer.says {
 	case saysGranted:
 		if ttl > 0 {
-			s.claimed(w)
+			s.claimed(t, len(more) > 0, asked, answer.span(2))
 		}
 		return answer.span(2), nil
 	case saysGone:
+		s.vanished(t)
 		return 0, driver.ErrGone
 	case saysGuarded:
 		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
@@ -72,11 +76,30 @@ func unrenewed(err error) error {
 	return err
 }
 
-// claimed: the grant was confirmed.
-func (s *Store) claimed(w who) {
+// vanished: the server knows nothing of t's hold. Nobody needs to release it.
+func (s *Store) vanished(t *turn) {
+	if t == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.turns[w]; t != nil && t.holder != nil {
+	s.ends(t)
+	t.relay = nil
+	delete(s.passed, t)
+	if len(t.parties) == 0 && t.doubt == 0 {
+		s.remove(t)
+	}
+}
+
+// claimed: t's hold was renewed, and has left from asked on; with told, the server was told that it was passed on to it.
+func (s *Store) claimed(t *turn, told bool, asked driver.Instant, left time.Duration) {
+	if t == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.holder != nil {
 		t.holder.settle()
 	}
+	s.noted(t, told, asked, left)
 }

@@ -44,7 +44,6 @@ func TestOracleOfBothAges(t *testing.T) {
 		prefix := fmt.Sprintf("seed-%d:", seed)
 		older := dialOlder(t, address, redislock.Guard(0), redislock.Claim(30*time.Second), redislock.Prefix(prefix))
 		w := newTwins(t, seed, driver.Local(), older, dial(t, address, "guard=0&claim=30s&prefix="+prefix))
-		w.apart = true
 		w.run()
 	})
 }
@@ -81,7 +80,6 @@ type twins struct {
 	random *rand.Rand
 	step   int
 	log    []string
-	apart  bool       // only tokens of one name can be compared
 	time   *fakeTimes // not nil: time passes, too
 
 	ours, model []driver.Store // clients, one of each for the same attempts

@@ -19,7 +19,7 @@ func TestOracleInTime(t *testing.T) {
 		server := startRedis(t, servers.RedisClock())
 		clock := &fakeTimes{begun: time.Now(), server: server}
 		w := newTwins(t, seed, clock, dial(t, server.Addr(), "guard=0&claim=30s"), dial(t, server.Addr(), "guard=0&claim=30s"))
-		w.time, w.apart = clock, true
+		w.time = clock
 		w.run()
 	})
 }

@@ -15,13 +15,20 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	t, doubt := s.undo(r)
+	t, doubt, before := s.undo(r)
+	if t == nil {
+		return nil // passed on
+	}
 	st, err := s.opened(ctx)
 	if err != nil {
 		s.forgetLater(t, r.TTL)
 		return err
 	}
-	answer, err := s.callAt(ctx, st, fnRelease, t.key, t.secret, flag(r.Keep > 0)+flag(doubt)+micros(st.ttl(r.TTL)))
+	args := append(make([]string, 0, 3), t.secret, flag(r.Keep > 0)+flag(doubt)+micros(st.ttl(r.TTL)))
+	if before != "" {
+		args = append(args, before)
+	}
+	answer, err := s.callAt(ctx, st, fnRelease, t.key, args...)
 	if err != nil {
 		s.forgetLater(t, r.TTL)
 		return err
@@ -54,19 +61,33 @@ func (s *Store) forgetLater(t *turn, ttl time.Duration) {
 }
 
 // undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its
-// way: it must then find a tombstone (R2).
-func (s *Store) undo(r *driver.Request) (t *turn, doubt bool) {
+// way: it must then find a tombstone (R2); and who had the lock before it, if it was passed on. No turn: it has passed the lock on, and
+// that is all; or the server has never heard of it.
+func (s *Store) undo(r *driver.Request) (t *turn, doubt bool, before string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t = s.turns[whoOf(r)]; t == nil {
-		return s.newTurn(r), false
+		return s.newTurn(r), false, ""
+	}
+	if !t.released && s.passOn(t) {
+		t.released = true
+		return nil, false, ""
+	}
+	if !t.known && t.relay == nil { // it shared another's place
+		t.released = true
+		for _, p := range t.parties {
+			p.rouse()
+		}
+		s.remove(t)
+		return nil, false, ""
 	}
 	t.released = true
+	s.ends(t)
 	for _, p := range t.parties {
 		p.rouse()
 	}
 	if t.holder != nil {
 		t.holder.settle()
 	}
-	return t, t.doubt > 0
+	return t, t.doubt > 0, t.before()
 }

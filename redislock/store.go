@@ -56,7 +56,9 @@ type Store struct {
 
 	mu      sync.Mutex
 	turns   map[who]*turn
-	parties map[uint64]*party // by the id of their last request
+	parties map[uint64]*party  // by the id of their last request
+	lines   map[string]*line   // of those who wait, by the key of their lock
+	passed  map[*turn]struct{} // which hold what was passed on to them, and the server does not know it
 }
 
 // opened is what the clients of a store agree on.
@@ -81,6 +83,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 	s := &Store{
 		client: client, owned: owned, text: text, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
+		lines: make(map[string]*line), passed: make(map[*turn]struct{}),
 	}
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
@@ -241,6 +244,8 @@ func (s *Store) Close() error {
 	}
 	clear(s.parties)
 	clear(s.turns)
+	clear(s.passed)
+	clear(s.lines)
 	return nil
 }
 

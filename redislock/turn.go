@@ -31,6 +31,11 @@ type turn struct {
 
 	forgotten bool // it will be, soon
 
+	known  bool          // a request of its was sent
+	relay  *relay        // that has come to it
+	packed string        // what it waits for, as the engine keeps it
+	ttl    time.Duration // likewise
+
 	first struct { // where things are as long as it is one call
 		party
 		list [1]*party
@@ -53,11 +58,19 @@ type party struct {
 	lost func(error)
 	told sync.Once
 
+	riders []*party  // that share its place: see relay
+	with   *party    // whose place it shares
+	line   *line     // that it stands in; nil as long as it does not wait
+	queued bool      // it has a place in the server's queue
+	began  time.Time // when it began to
+	known  error     // what it knew of the lock when it began to wait
+
 	wake   chan struct{} // has an element when one of these is new; nil as long as it does not wait
 	pushed *push         // the server has granted it the lock
 	older  *push         // the same, said to the request before
 	look   bool          // ask at once
 
+	sits   bool          // it waits for these, and asks nothing before it has looked at them
 	lookIn time.Duration // > 0: ask then, said before it waited
 	timer  *time.Timer   // while it waits: asks again at due
 	due    time.Time
@@ -65,8 +78,11 @@ type party struct {
 	claim *time.Timer // not nil: a pushed grant that is not claimed yet
 }
 
-// A push is a grant that came as a message.
-type push struct{ token, spare uint64 }
+// A push is a grant that came as a message, or was passed on inside this client.
+type push struct {
+	token, spare uint64
+	relay        *relay // not nil: it can be passed on
+}
 
 // rouse wakes the caller of Acquire, if it waits. The mutex is held.
 func (p *party) rouse() {
@@ -106,8 +122,8 @@ func (p *party) settle() {
 	}
 }
 
-// join begins a call of Acquire.
-func (s *Store) join(r *driver.Request) *party {
+// join begins a call of Acquire. It reports whether the attempt has a lock that was passed on to it, and the server does not know.
+func (s *Store) join(r *driver.Request) (p *party, passed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turns[whoOf(r)]
@@ -115,13 +131,13 @@ func (s *Store) join(r *driver.Request) *party {
 		t = s.newTurn(r)
 		s.turns[t.who] = t
 	}
-	p := &t.first.party
+	p = &t.first.party
 	if p.turn != nil { // in use
 		p = new(party)
 	}
 	p.turn, p.lost = t, r.Lost
 	t.parties = append(t.parties, p)
-	return p
+	return p, t.before() != ""
 }
 
 // leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released.
@@ -136,6 +152,8 @@ func (s *Store) leave(p *party, granted bool) {
 	} else {
 		s.drop(p)
 	}
+	s.quit(p, granted)
+	p.dismount()
 	for _, other := range t.parties { // they find the hold by asking; or the server knows the attempt by p's id, and must know theirs
 		other.look = true
 		other.rouse()
@@ -157,7 +175,9 @@ func (s *Store) drop(p *party) {
 // remove forgets a turn. The mutex is held.
 func (s *Store) remove(t *turn) {
 	s.drop(t.holder)
-	t.holder = nil
+	s.ends(t)
+	t.holder, t.relay = nil, nil
+	delete(s.passed, t)
 	if s.turns[t.who] == t {
 		delete(s.turns, t.who)
 	}
@@ -173,11 +193,17 @@ func (s *Store) renumber(p *party) (ok, alone bool) {
 	}
 	delete(s.parties, p.last)
 	p.last, p.older = p.id, p.pushed
-	p.id = rand.Uint64() // nobody can guess it, and say that it has been granted something
 	p.pushed, p.look, p.lookIn = nil, false, 0
-	s.parties[p.id] = p
+	s.number(p)
 	p.turn.doubt++
+	p.turn.known = true
 	return true, len(p.turn.parties) == 1
+}
+
+// number gives p an id that nobody can guess, and say that it has been granted something. The mutex is held.
+func (s *Store) number(p *party) {
+	p.id = rand.Uint64()
+	s.parties[p.id] = p
 }
 
 // answered: the request of p's is no longer on its way. If it was declined the server still knows p by the id before, and what was said
