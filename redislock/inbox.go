@@ -33,11 +33,31 @@ func (s *Store) hear(text string) {
 		p.older = s.readPush(p, rest)
 	case p != nil:
 		lost = s.take(p, letter, rest)
+	case letter != "g":
+		p, lost = s.takeBack(id, letter, rest)
 	}
 	s.mu.Unlock()
 	if lost != nil {
 		p.tell(lost)
 	}
+}
+
+// takeBack notes what a message says to somebody who has passed the lock on: if the server has taken it back, whoever has it now has lost
+// it. The mutex is held.
+func (s *Store) takeBack(id uint64, letter, rest string) (*party, error) {
+	r := s.relays[id]
+	if r == nil || letter == "n" || letter == "b" && !strings.HasPrefix(rest, "1") {
+		return nil, nil
+	}
+	r.stands = true
+	p := r.has.holder
+	if len(r.has.parties) > 0 { // its Acquire has not returned yet
+		p = r.has.parties[0]
+	}
+	if p == nil {
+		return nil, nil
+	}
+	return p, driver.ErrGone
 }
 
 // take notes what a message says to p. It returns why its hold has ended or must end, if the message says that. The mutex is held.
@@ -59,9 +79,11 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 		micros, _ := strconv.ParseInt(rest, 10, 64)
 		p.lookAgain(time.Duration(micros)*time.Microsecond + slack)
 	case "b":
+		p.turn.stop()
 		now, by, _ := strings.Cut(rest, " ")
 		return &driver.Broken{By: by, Now: now == "1"}
 	case "l":
+		p.turn.stop()
 		return driver.ErrGone
 	}
 	return nil

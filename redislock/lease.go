@@ -59,6 +59,11 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	case saysGuarded:
 		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
 	case saysBroken:
+		s.mu.Lock()
+		if t != nil {
+			t.stop()
+		}
+		s.mu.Unlock()
 		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}
 		if answer.number(2) == 1 && !broken.Now {
 			return 0, errors.Join(broken, driver.ErrGone)

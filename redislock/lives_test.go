@@ -173,7 +173,7 @@ func TestNothingIsLeft(t *testing.T) {
 		for len(all) > 0 {
 			var w *waiter
 			w, all = anyServed(t, all)
-			release(t, stores[len(all)%2], w.r) // whichever client frees it
+			release(t, w.s, w.r)
 		}
 		empty(what + ", one after the other")
 

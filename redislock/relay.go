@@ -43,8 +43,9 @@ type relay struct {
 	ttl    time.Duration
 	row    []*party // those who come next
 	has    *turn    // whose turn it is
+	id     uint64   // by which the server knows the holder
 	ended  []string // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
-	stands bool     // the server is being told
+	stands bool     // it is not passed on: the server is being told, or the lock was lost
 }
 
 const (
@@ -59,8 +60,27 @@ const (
 func (s *Store) begin(r *relay, t *turn, p *push, asked driver.Instant, ttl time.Duration) {
 	r.token, r.asked, r.ttl, r.has = p.token, asked, ttl, t
 	t.relay = r
+	s.know(r, t)
 	if l := s.lines[t.key]; l != nil {
 		l.running = r
+	}
+}
+
+// know notes by which id the server knows the holder of a relay: t's. The mutex is held.
+func (s *Store) know(r *relay, t *turn) {
+	delete(s.relays, r.id)
+	if p := t.holder; p != nil {
+		r.id = p.id
+	} else if len(t.parties) > 0 {
+		r.id = t.parties[0].id
+	}
+	s.relays[r.id] = r
+}
+
+// stop keeps t's lock from being passed on any more: it was told that it has lost it, or must let go. The mutex is held.
+func (t *turn) stop() {
+	if t.relay != nil {
+		t.relay.stands = true
 	}
 }
 
@@ -139,6 +159,7 @@ func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Durati
 	if r.asked, r.ttl = asked, left; told {
 		r.ended, r.stands, t.known = nil, false, true
 		delete(s.passed, t)
+		s.know(r, t)
 	}
 }
 
@@ -268,8 +289,12 @@ func (s *Store) depart(p *party) {
 
 // ends ends the relay that t has: it is time for others to ask. The mutex is held.
 func (s *Store) ends(t *turn) {
+	if t.relay == nil || t.relay.has != t {
+		return
+	}
+	delete(s.relays, t.relay.id)
 	l := s.lines[t.key]
-	if t.relay == nil || t.relay.has != t || l == nil || l.running != t.relay {
+	if l == nil || l.running != t.relay {
 		return
 	}
 	l.running = nil

@@ -55,6 +55,7 @@ func release(t testing.TB, s driver.Store, r *driver.Request) {
 // A waiter is a call of Acquire that is under way.
 type waiter struct {
 	t       testing.TB
+	s       driver.Store
 	r       *driver.Request
 	ends    context.CancelFunc
 	done    chan struct{}
@@ -66,7 +67,7 @@ type waiter struct {
 // begin calls Acquire and does not wait for anything.
 func begin(t testing.TB, s driver.Store, r *driver.Request) *waiter {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &waiter{t: t, r: r, ends: cancel, done: make(chan struct{})}
+	w := &waiter{t: t, s: s, r: r, ends: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		w.grant, w.err = s.Acquire(ctx, r)
