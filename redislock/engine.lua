@@ -5,13 +5,16 @@
 -- stand side by side, and work on the same keys for as long as the format is the same.
 --
 -- Every function gets
--- KEYS[1]  the lock's one key, a hash; KEYS[2] the store's key, a hash
+-- KEYS[1]  the lock's one key; KEYS[2] the store's key, a hash
 -- ARGV[1]  the store's id (open writes and returns it)
 --
 -- Times are microseconds by the server's clock; durations come as microseconds. An attempt is 48 hexadecimal digits.
 --
--- Fields of a lock. Uncontended it has x alone, and expires with its holder.
---   x            the exclusive holder: attempt, record; '' if there is none. It is always there: HSETNX of it takes a free lock
+-- A lock that was free when somebody took it for itself is a string, as x below, which expires with its holder. Once there is more to
+-- keep it is a hash (see open_up), until it is free. MGET tells them apart: it takes a hash for nothing, where GET would fail.
+--
+-- Fields of the hash:
+--   x            the exclusive holder: attempt, record; '' if there is none. It is always there
 --   h<attempt>   another holder, a reader or one with permits: record
 --   i            the attempts of those holders, one after the other
 --   m            numbers (see META), once there was somebody to wait, or a second holder
@@ -235,16 +238,25 @@ local function tell(channel, text) return redis.call('SPUBLISH', channel, text) 
 ---------------------------------------------------------------------------------------------------------------------------------
 -- A lock: loaded, changed, saved.
 
--- load reads the lock, and what it knows of an attempt: the record of its hold, or its place in the queue. kept has x and m, if they
--- were read before.
-local function load(key, attempt, kept)
-  if not kept then
+-- only_holder returns the text of a lock that is held alone, and is a string; false in all other cases.
+local function only_holder(key)
+  return redis.call('MGET', key)[1]
+end
+
+-- load reads the lock, and what it knows of an attempt: the record of its hold, or its place in the queue. alone is what only_holder
+-- says.
+local function load(key, attempt, alone)
+  local kept
+  if alone then
+    if string.find(string.sub(alone, 1, 48), '%X') or string.sub(alone, RECORD_STATE + 48, RECORD_STATE + 48) ~= 'c' then
+      error({err = 'WRONGTYPE the key of a lock holds a text that is not ours'})
+    end
+    kept = {alone}
+  else
     kept = redis.call('HMGET', key, 'x', 'm', 'h' .. attempt, 'w' .. attempt, 't' .. attempt)
-  elseif kept[2] and string.sub(kept[1], 1, 48) ~= attempt then
-    local more = redis.call('HMGET', key, 'h' .. attempt, 'w' .. attempt, 't' .. attempt)
-    kept[3], kept[4], kept[5] = more[1], more[2], more[3]
   end
-  local l = {key = key, attempt = attempt, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], tomb = kept[5], writes = {}}
+  local l = {key = key, attempt = attempt, x = kept[1] or '', was = kept[1], fresh = not kept[1], held = kept[3], seq = kept[4], tomb = kept[5], writes = {},
+    alone = alone}
   if kept[2] then
     l.token, l.life, l.head, l.tail, l.waiting, l.limit, l.count, l.taken, l.soonest, l.gen, l.live, l.tombs, l.suspect,
       l.graves = struct.unpack(META, kept[2])
@@ -269,6 +281,17 @@ local function load(key, attempt, kept)
     end
   end
   return l
+end
+
+-- open_up makes a hash of a lock that is held alone: there will be more to keep.
+local function open_up(l)
+  if l.alone then
+    local rest = redis.call('PTTL', l.key)
+    redis.call('DEL', l.key)
+    redis.call('HSET', l.key, 'x', l.alone)
+    redis.call('PEXPIRE', l.key, math.max(rest, 1))
+    l.alone = nil
+  end
 end
 
 -- millis is a time to live for Redis, which counts from the beginning of the current millisecond: never less than d.
@@ -958,6 +981,8 @@ local function stand(st, l, attempt, r, how, now)
   return holders({'H', left(l, now), st.left}, l, now)
 end
 
+local common = {} -- the ttl that was asked for last, and what it is for Redis: to make a text of a number takes long
+
 -- take is the common case: nobody has the lock, and it is taken in one write. What is not said in the reply is as it was asked for.
 local function take(st, now)
   if last >= now then
@@ -972,10 +997,12 @@ local function take(st, now)
   end
   local token = next_token(st, 0, 0, now)
   local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, 0) .. 'c' .. ARGV[5]
-  if redis.call('HSETNX', KEYS[1], 'x', x) == 0 then
+  if ARGV[3] ~= common.ttl then
+    common.ttl, common.millis = ARGV[3], string.format('%.0f', millis(ttl))
+  end
+  if not redis.call('SET', KEYS[1], x, 'NX', 'PX', common.millis) then
     return nil
   end
-  redis.call('PEXPIRE', KEYS[1], millis(ttl))
   if token < LEAST_TOKEN then
     return {'G', token}
   end
@@ -1033,7 +1060,11 @@ local function acquire()
   if st.guard > 0 and ARGV[3] + 0 > st.guard then
     return {'X'}
   end
-  local l = load(KEYS[1], ARGV[2])
+  local l = load(KEYS[1], ARGV[2], only_holder(KEYS[1]))
+  if l.alone and ARGV[4] == 'leave' and l.holder.attempt ~= ARGV[2] and l.holder.till > now then -- somebody who only tries changes nothing
+    return holders({'H', left(l, now), st.left}, l, now)
+  end
+  open_up(l)
   expire(l, now)
   reply = ask_for(st, l, ARGV[2], asked(ARGV[5]), ARGV[4], now)
   save(l, now)
@@ -1044,10 +1075,10 @@ end
 -- still be on its way (1 or 0), its ttl, which is how long a tombstone stays; 4, if the lock was passed on to it, the relay before it.
 local function release()
   local attempt = ARGV[2]
-  local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
+  local alone = only_holder(KEYS[1])
   local keeping, doubt = string.sub(ARGV[3], 1, 1) == '1', string.sub(ARGV[3], 2, 2) == '1'
-  if kept[1] and not kept[2] and not doubt and not ARGV[4] and string.sub(kept[1], 1, 48) == attempt then -- the common case: nobody waits
-    local token, since, _, keep = struct.unpack(RECORD, kept[1], 49)
+  if alone and not doubt and not ARGV[4] and string.sub(alone, 1, 48) == attempt then -- the common case: nobody waits
+    local token, since, _, keep = struct.unpack(RECORD, alone, 49)
     if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
       return RELEASED
@@ -1058,7 +1089,8 @@ local function release()
   if not st then
     return {'S'}
   end
-  local l = load(KEYS[1], attempt, kept)
+  local l = load(KEYS[1], attempt, alone)
+  open_up(l)
   expire(l, now)
   local h, mode = find(l, attempt)
   local found, rest = h ~= nil, nil
@@ -1105,8 +1137,8 @@ local function prolong(x, ttl, now)
     return nil
   end
   till = now + ttl
-  redis.call('HSET', KEYS[1], 'x', ARGV[2] .. struct.pack(RECORD, token, since, till, keep) .. string.sub(x, 81))
-  redis.call('PEXPIRE', KEYS[1], millis(math.max(till, keep) - now), 'GT')
+  redis.call('SET', KEYS[1], ARGV[2] .. struct.pack(RECORD, token, since, till, keep) .. string.sub(x, 81),
+    'PX', millis(math.max(till, keep) - now))
   return {'G', token, reserve, ttl}
 end
 
@@ -1141,14 +1173,15 @@ local function renew()
   if not st then
     return {'S'}
   end
-  local kept = redis.call('HMGET', KEYS[1], 'x', 'm')
-  local reply = kept[1] and not kept[2] and not ARGV[4] and (st.guard == 0 or ARGV[3] + 0 <= st.guard) and prolong(kept[1], ARGV[3] + 0, now)
+  local alone = only_holder(KEYS[1])
+  local reply = alone and not ARGV[4] and (st.guard == 0 or ARGV[3] + 0 <= st.guard) and prolong(alone, ARGV[3] + 0, now)
   if reply then
     return reply
   end
-  local l = load(KEYS[1], ARGV[2], kept)
+  local l = load(KEYS[1], ARGV[2], alone)
   local h, mode = find(l, ARGV[2])
   if not h and ARGV[4] then
+    open_up(l)
     local reply = succeed(st, l, ARGV[4], now)
     if not reply then -- nobody will come back for those whose part is over
       finish_relay(l, ARGV[4] .. ARGV[2], now)
@@ -1179,6 +1212,7 @@ local function renew()
       h.ask = ask(r)
     end
     h.state, h.till = 'c', math.max(h.till, now + ttl)
+    open_up(l)
     put(l, h, mode)
     if mode == 'e' then
       redis.call('HSET', l.key, 'x', l.x)
@@ -1220,7 +1254,8 @@ local function break_hold()
     return {'S'}
   end
   local token, at_once, found = tonumber(ARGV[2]), ARGV[3] == '1', false
-  local l = load(KEYS[1], '')
+  local l = load(KEYS[1], '', only_holder(KEYS[1]))
+  open_up(l)
   expire(l, now)
   if l.holder and l.holder.token == token then
     found = true
@@ -1247,7 +1282,7 @@ end
 local function inspect()
   local now = clock()
   local st = stores[ARGV[1]]
-  local l = load(KEYS[1], '')
+  local l = load(KEYS[1], '', only_holder(KEYS[1]))
   l.reading = true
   local held, waiting = {}, {}
   local function show(h)

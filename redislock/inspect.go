@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"strconv"
 
@@ -96,6 +97,9 @@ func (s *Store) shown(ctx context.Context, name string, mode driver.Mode, err er
 		return nil, err
 	}
 	info, err := s.Inspect(ctx, name, mode)
+	if errors.Is(err, ErrKeyType) {
+		return nil, nil // somebody else's
+	}
 	if err == nil && len(info.Holders)+len(info.Waiters) == 0 {
 		return nil, nil
 	}
@@ -107,7 +111,7 @@ func (s *Store) scan(ctx context.Context, prefix string, mode driver.Mode) iter.
 	return func(yield func(string, error) bool) {
 		seen := make(map[string]bool)
 		for cursor := uint64(0); ; {
-			command := s.client.B().Scan().Cursor(cursor).Match(s.keys.pattern(prefix, mode)).Count(1000).Type("hash").Build()
+			command := s.client.B().Scan().Cursor(cursor).Match(s.keys.pattern(prefix, mode)).Count(1000).Build()
 			entry, err := s.client.Do(ctx, command).AsScanEntry()
 			if err != nil {
 				yield("", s.failure(err))
