@@ -26,7 +26,7 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		_, _ = s.renew(ctx, p.turn.who, r.TTL) // the request that follows tells how things are
 	}
 	grant, err := w.run(ctx)
-	s.leave(p, err == nil)
+	s.leave(p, err)
 	return grant, err
 }
 
@@ -142,7 +142,8 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 		return reply{}, err
 	}
 	if err != nil {
-		w.asked = before // it proves nothing about when the lock was not held yet
+		defer func() { w.packed = string(w.pack(channel)) }() // the server knows it by the id before
+		w.asked = before                                      // it proves nothing about when the lock was not held yet
 	}
 	if released := s.answered(w.p, err != nil); released && err == nil {
 		return reply{}, driver.ErrGone
@@ -373,9 +374,9 @@ func (w *wait) news(last bool) (*driver.Grant, error) {
 		asked, ttl, again := w.asked, w.claim, time.Duration(math.MaxInt64)
 		switch relay := p.turn.relay; {
 		case relay != nil:
-			asked, ttl, again = relay.asked, relay.ttl, noteAfter
+			asked, ttl, again = relay.asked, relay.ttl, relay.patience()
 		case p.pushed.relay != nil:
-			s.begin(p.pushed.relay, p.turn, p.pushed, asked, ttl)
+			s.begin(p.pushed.relay, p.turn, p.pushed.token, asked, ttl)
 		}
 		left := asked.Add(ttl).Sub(s.clock.Now())
 		if isShort(left, ttl) || w.r.Keep > 0 {

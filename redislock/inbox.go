@@ -49,7 +49,7 @@ func (s *Store) takeBack(id uint64, letter, rest string) (*party, error) {
 	if r == nil || letter == "n" || letter == "b" && !strings.HasPrefix(rest, "1") {
 		return nil, nil
 	}
-	r.stands = true
+	r.lost = true
 	p := r.has.holder
 	if len(r.has.parties) > 0 { // its Acquire has not returned yet
 		p = r.has.parties[0]
@@ -71,19 +71,18 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 		p.rouse()
 		for _, other := range p.turn.parties { // asked for more than once: the others find it by asking
 			if other != p {
-				other.look = true
-				other.rouse()
+				other.lookNow()
 			}
 		}
 	case "n":
 		micros, _ := strconv.ParseInt(rest, 10, 64)
 		p.lookAgain(time.Duration(micros)*time.Microsecond + slack)
 	case "b":
-		p.turn.stop()
+		p.stop()
 		now, by, _ := strings.Cut(rest, " ")
 		return &driver.Broken{By: by, Now: now == "1"}
 	case "l":
-		p.turn.stop()
+		p.stop()
 		return driver.ErrGone
 	}
 	return nil
@@ -105,9 +104,11 @@ func (s *Store) readPush(p *party, text string) *push {
 	r := &relay{spare: number(more)}
 	r.join(p, false)
 	for id := range strings.SplitSeq(ids, " ") {
-		if other := s.parties[number(id)]; other != nil { // else it has asked again since, or is gone
-			r.join(other, true)
+		other := s.parties[number(id)]
+		if other == nil {
+			break // it has asked again since, and keeps its place; or it is gone
 		}
+		r.join(other, true)
 	}
 	granted.relay = r
 	return granted

@@ -40,7 +40,10 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	if w.permits {
 		mode = driver.Permits
 	}
-	t, more := s.noting(w)
+	t, more, ok := s.noting(w, ttl > 0)
+	if !ok {
+		return 0, driver.ErrGone
+	}
 	asked := s.clock.Now()
 	args := append(append(make([]string, 0, 6), w.attempt.Reveal(), micros(ttl)), more...)
 	answer, err := s.callAt(ctx, st, fnRenew, s.keys.lock(w.name, mode), args...)
@@ -59,11 +62,7 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	case saysGuarded:
 		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
 	case saysBroken:
-		s.mu.Lock()
-		if t != nil {
-			t.stop()
-		}
-		s.mu.Unlock()
+		s.stop(t)
 		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}
 		if answer.number(2) == 1 && !broken.Now {
 			return 0, errors.Join(broken, driver.ErrGone)
@@ -81,6 +80,18 @@ func unrenewed(err error) error {
 	return err
 }
 
+// stop keeps t's lock from being passed on: it was broken.
+func (s *Store) stop(t *turn) {
+	if t == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.relay != nil {
+		t.relay.lost = true
+	}
+}
+
 // vanished: the server knows nothing of t's hold. Nobody needs to release it.
 func (s *Store) vanished(t *turn) {
 	if t == nil {
@@ -88,9 +99,11 @@ func (s *Store) vanished(t *turn) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r := t.relay; r != nil && r.has == t {
+		s.bury(r)
+	}
 	s.ends(t)
 	t.relay = nil
-	delete(s.passed, t)
 	if len(t.parties) == 0 && t.doubt == 0 {
 		s.remove(t)
 	}

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,33 +31,40 @@ import (
 // others are passed by: they keep their places, or ask for one. A member that gives up takes itself out of the server's queue, as everybody
 // does.
 //
-// Races: a renewal that tells the server meets the Release of its hold. From the moment at which the renewal begins the relay stands, until
-// its answer has come: the Release goes to the server, and names all whose part is over. Whichever comes first, the other finds nothing to
-// do. A break of somebody whose part is over, but of whom the server does not know that, ends nothing: the server gives the lock to the
-// next of the row that it knows, whose part is over, too, or has it; the relay names it at its end. Guarded by the store's mutex.
+// Races:
+//
+//   - a renewal that tells the server meets the Release of its hold. From the moment at which the renewal begins the relay stands, until its
+//     answer has come: the Release goes to the server, and names all whose part is over. Whichever comes first, the other finds nothing to do.
+//   - a break meets a pass. Whoever is told of a break, or that its time is over, passes nothing on. If the one that was broken has passed the lock
+//     on, and the server has freed it, whoever has it now is told that it is gone. So a break by a token whose hold was over for less
+//     than noteBy can end the hold of the next in the row; it is never without effect on what it frees, nor unnoticed.
+//   - a member asks again just when its turn comes. It is not passed by: the relay ends, and the server serves it.
+//   - a second Release, or a renewal, of one whose part is over: it is known to be over, until the server knows it, too.
+//
+// Guarded by the store's mutex.
 type relay struct {
 	token  uint64         // of whoever has the lock; the next one's is one more
 	spare  uint64         // how many more there are
 	asked  driver.Instant // the lock is the relay's for ttl from then on
 	ttl    time.Duration
-	row    []*party // those who come next
-	has    *turn    // whose turn it is
-	id     uint64   // by which the server knows the holder
-	ended  []string // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
-	stands bool     // it is not passed on: the server is being told, or the lock was lost
+	row    []*party  // those who come next
+	has    *turn     // whose turn it is; nil: it has not begun
+	over   []*turn   // whose part is over since the server was told last
+	id     uint64    // by which the server knows the holder
+	ended  []string  // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
+	stands bool      // the server is being told how far it has come
+	lost   bool      // the server has taken the lock back, or wants it back: nothing is passed on any more
+	told   time.Time // when the server was told last
 }
 
 const (
-	noteAfter = 5 * time.Millisecond   // how long somebody to whom the lock was passed on has it before the server is told
-	holdBack  = 10 * time.Millisecond  // how long somebody waits for others to come, or for a relay to end, before it asks, at most
-	leastBack = 100 * time.Microsecond // less is not worth waiting for
-	rideFor   = 500 * time.Millisecond // how long somebody waits without a place of its own in the server's queue
-	mostRide  = 63                     // on one request
+	noteAfter = 5 * time.Millisecond  // how long somebody to whom the lock was passed on has it before the server is told
+	noteBy    = 20 * time.Millisecond // how long the lock is passed on at most before the server is told
 )
 
-// begin makes t, which was granted the lock, the first of the relay.
-func (s *Store) begin(r *relay, t *turn, p *push, asked driver.Instant, ttl time.Duration) {
-	r.token, r.asked, r.ttl, r.has = p.token, asked, ttl, t
+// begin makes t, which was granted the lock, the first of the relay. The mutex is held.
+func (s *Store) begin(r *relay, t *turn, token uint64, asked driver.Instant, ttl time.Duration) {
+	r.token, r.asked, r.ttl, r.has, r.told = token, asked, ttl, t, time.Now()
 	t.relay = r
 	s.know(r, t)
 	if l := s.lines[t.key]; l != nil {
@@ -77,11 +83,21 @@ func (s *Store) know(r *relay, t *turn) {
 	s.relays[r.id] = r
 }
 
-// stop keeps t's lock from being passed on any more: it was told that it has lost it, or must let go. The mutex is held.
-func (t *turn) stop() {
-	if t.relay != nil {
-		t.relay.stands = true
+// stop keeps what p has, or was granted, from being passed on: it was told that it has lost it, or must let go. The mutex is held.
+func (p *party) stop() {
+	for _, r := range []*relay{p.turn.relay, p.pushed.row(), p.older.row()} {
+		if r != nil {
+			r.lost = true
+		}
 	}
+}
+
+// row is the relay that a push begins, or nil.
+func (p *push) row() *relay {
+	if p == nil {
+		return nil
+	}
+	return p.relay
 }
 
 // join puts p at the end of the row, and those that ride with it.
@@ -93,41 +109,67 @@ func (r *relay) join(p *party, itself bool) {
 	p.riders = nil
 }
 
+// scatter makes those of the row ask who have no place of their own: nothing will be passed on to them. The mutex is held.
+func (r *relay) scatter() {
+	for _, p := range r.row {
+		if !p.turn.known {
+			p.lookNow()
+		}
+	}
+	r.row = nil
+}
+
 // left is for how long the lock is still the relay's.
 func (r *relay) left(now driver.Instant) time.Duration { return r.asked.Add(r.ttl).Sub(now) }
+
+// patience is how long whoever has the lock now can have it before the server is told.
+func (r *relay) patience() time.Duration { return max(0, min(noteAfter, noteBy-time.Since(r.told))) }
 
 // isShort reports that so little is left of a grant for ttl that it is not worth beginning without asking.
 func isShort(left, ttl time.Duration) bool { return left < ttl/10+2*driver.Margin(ttl) }
 
-// passOn gives t's lock to the next of its relay, if there is one: t, whose Release was called, has ended then. The mutex is held.
+// passOn gives t's lock to the next of its relay, if there is one: t, whose Release was called, is over then. The mutex is held.
 func (s *Store) passOn(t *turn) bool {
 	r := t.relay
-	if r == nil || r.has != t || r.stands || len(t.parties) > 0 || t.doubt > 0 || r.spare == 0 || len(r.row) == 0 ||
-		isShort(r.left(s.clock.Now()), r.ttl) {
+	if r == nil || r.has != t || r.stands || r.lost || r.spare == 0 || len(t.parties) > 0 || t.doubt > 0 || !s.inbox.IsUp() {
 		return false
 	}
-	for len(r.row) > 0 {
-		p := r.row[0]
-		r.row = r.row[1:]
-		if !p.sits || p.turn.released || p.turn.doubt > 0 || len(p.turn.parties) > 1 || p.pushed != nil {
-			continue
-		}
-		if t.known || len(r.ended) == 0 {
-			r.ended = append(r.ended, t.secret)
-		}
-		r.has, p.turn.relay = p.turn, r
-		r.token, r.spare = r.token+1, r.spare-1
-		s.passed[p.turn] = struct{}{}
-		p.pushed = &push{token: r.token}
-		p.rouse()
-		if l := s.lines[t.key]; l != nil && l.running == r && len(r.row) == 0 {
-			l.hurry() // so that the lock is not free between this relay and the next
-		}
-		s.remove(t)
-		return true
+	p := r.next()
+	if p == nil || isShort(r.left(s.clock.Now()), r.ttl) {
+		return false
 	}
-	return false
+	if t.known || len(r.ended) == 0 {
+		r.ended = append(r.ended, t.secret)
+	}
+	r.row, r.over = r.row[1:], append(r.over, t)
+	r.has, p.turn.relay = p.turn, r
+	r.token, r.spare = r.token+1, r.spare-1
+	p.pushed = &push{token: r.token}
+	p.rouse()
+	if l := s.lines[t.key]; l != nil && l.running == r && len(r.row) == 0 {
+		l.hurry() // so that the lock is not free between this relay and the next
+	}
+	s.drop(t.holder)
+	t.released, t.holder, t.relay = true, nil, nil
+	return true
 }
+
+// next is the first of the row who is still there; nil if there is nobody, or if it cannot be given anything just now.
+func (r *relay) next() *party {
+	for ; len(r.row) > 0; r.row = r.row[1:] {
+		switch p := r.row[0]; {
+		case p.turn.released, p.served():
+		case !p.sits, p.turn.doubt > 0, len(p.turn.parties) > 1:
+			return nil
+		default:
+			return p
+		}
+	}
+	return nil
+}
+
+// served reports whether p's Acquire has ended, or is about to. The mutex is held.
+func (p *party) served() bool { return p.pushed != nil || !slices.Contains(p.turn.parties, p) }
 
 // before returns what the server must be told before anything is said of t's hold: who had it before; "" if it knows. The mutex is held.
 func (t *turn) before() string {
@@ -138,16 +180,26 @@ func (t *turn) before() string {
 }
 
 // noting begins a renewal of a hold: it returns what the server must be told with it. If that is anything, the relay stands until the hold
-// was renewed.
-func (s *Store) noting(w who) (t *turn, more []string) {
+// was renewed. It reports false if the hold is over, and the server does not know it yet.
+func (s *Store) noting(w who, renews bool) (t *turn, more []string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t = s.turns[w]
-	if t == nil || t.before() == "" {
-		return t, nil
+	switch {
+	case t == nil:
+		return nil, nil, true
+	case t.isOver():
+		return t, nil, false
+	case t.before() == "":
+		return t, nil, true
 	}
-	t.relay.stands = true
-	return t, []string{t.before(), strconv.FormatUint(t.relay.token, 10), t.packed, flag(t.known)}
+	t.relay.stands = t.relay.stands || renews
+	return t, []string{t.before(), strconv.FormatUint(t.relay.token, 10), t.packed, flag(t.known)}, true
+}
+
+// isOver reports whether t has passed the lock on. The mutex is held.
+func (t *turn) isOver() bool {
+	return t.released && t.relay == nil && t.holder == nil && len(t.parties) == 0 && t.granted
 }
 
 // noted: t's hold was renewed; see claimed. The mutex is held.
@@ -157,161 +209,51 @@ func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Durati
 		return
 	}
 	if r.asked, r.ttl = asked, left; told {
-		r.ended, r.stands, t.known = nil, false, true
-		delete(s.passed, t)
+		r.ended, r.stands, r.told, t.known = nil, false, time.Now(), true
+		s.bury(r)
 		s.know(r, t)
+	}
+}
+
+// bury forgets those whose part is over. The mutex is held.
+func (s *Store) bury(r *relay) {
+	for _, t := range r.over {
+		if s.turns[t.who] == t {
+			delete(s.turns, t.who)
+		}
+	}
+	r.over = nil
+}
+
+// ends ends the relay that t has: whoever is left of it asks, and those who waited for its end. The mutex is held.
+func (s *Store) ends(t *turn) {
+	r := t.relay
+	if r == nil || r.has != t {
+		return
+	}
+	delete(s.relays, r.id)
+	r.scatter()
+	if l := s.lines[t.key]; l != nil && l.running == r {
+		l.running = nil
+		l.hurry()
 	}
 }
 
 // surface tells the server of all holds that were passed on, so that what it shows is so.
 func (s *Store) surface(ctx context.Context) {
+	type hold struct {
+		who who
+		ttl time.Duration
+	}
+	var all []hold
 	s.mu.Lock()
-	all := slices.Collect(maps.Keys(s.passed))
+	for _, r := range s.relays {
+		if len(r.ended) > 0 {
+			all = append(all, hold{r.has.who, r.has.ttl})
+		}
+	}
 	s.mu.Unlock()
-	for _, t := range all {
-		_, _ = s.renew(ctx, t.who, t.ttl) // if it fails what follows will, too
+	for _, h := range all {
+		_, _ = s.renew(ctx, h.who, h.ttl) // if it fails what follows will, too
 	}
-}
-
-// ride waits, as long as a relay of this client's has the lock, before it asks for a place in the queue, or shares the place of one that
-// does. It returns errLook when it is time to ask.
-func (w *wait) ride(ctx context.Context) (*driver.Grant, error) {
-	st := w.s.state.Load()
-	if st == nil || !w.passes() || w.r.NoWait {
-		return nil, errLook
-	}
-	w.at(st)
-	patience := w.mount()
-	if patience == 0 {
-		return nil, errLook
-	}
-	grant, err := w.await(ctx, patience)
-	w.s.mu.Lock()
-	defer w.s.mu.Unlock()
-	w.s.depart(w.p)
-	return grant, err
-}
-
-// passes reports whether what is asked for can be passed on from another, or to another.
-func (w *wait) passes() bool {
-	return w.r.Mode == driver.Exclusive && w.r.Keep == 0 && w.r.Reserve == 0
-}
-
-// mount makes the waiter the one that will ask for others, or one of those; it returns how long it waits before it asks. 0: there is no
-// reason to wait.
-func (w *wait) mount() time.Duration {
-	s, p := w.s, w.p
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.lines[p.turn.key]
-	if l == nil || len(p.turn.parties) > 1 || p.turn.released {
-		return 0
-	}
-	if first := l.pending; first != nil {
-		if len(first.riders) >= mostRide || first.turn.ttl != w.ttl {
-			return 0
-		}
-		first.riders, p.with = append(first.riders, p), first
-		s.number(p)
-		w.packed = string(w.pack(s.channel))
-		return rideFor
-	}
-	patience := min(holdBack, l.waited/8)
-	if l.running == nil && l.queued == 0 && !l.others || patience < leastBack {
-		return 0
-	}
-	l.pending, p.turn.ttl = p, w.ttl
-	return patience
-}
-
-// A line is what this client knows of a lock for which several of its own wait. Guarded by the store's mutex.
-type line struct {
-	waiting int           // how many; the line ends with the last
-	queued  int           // of these, how many have a place in the server's queue
-	others  bool          // others have one, too, as far as is known
-	waited  time.Duration // how long the last one did who was served
-	running *relay        // that has the lock
-	pending *party        // who will ask soon
-}
-
-// enter counts p among those who wait for a lock; queued: and have a place in the server's queue. The mutex is held.
-func (s *Store) enter(p *party, queued bool) {
-	if p.line == nil {
-		if p.line = s.lines[p.turn.key]; p.line == nil {
-			p.line = new(line)
-			s.lines[p.turn.key] = p.line
-		}
-		p.line.waiting++
-		p.began = time.Now()
-	}
-	if queued && !p.queued {
-		p.queued = true
-		p.line.queued++
-	}
-}
-
-// quit ends that. The mutex is held.
-func (s *Store) quit(p *party, served bool) {
-	if p.line == nil {
-		return
-	}
-	if served {
-		p.line.waited = time.Since(p.began)
-	}
-	s.depart(p)
-	if p.queued {
-		p.queued = false
-		if p.line.queued--; p.line.queued == 0 && p.line.running == nil {
-			p.line.hurry()
-		}
-	}
-	if p.line.waiting--; p.line.waiting == 0 {
-		delete(s.lines, p.turn.key)
-	}
-	p.line = nil
-}
-
-// hurry makes whoever is to ask soon do it now, if the lock may be free before somebody asks for it.
-func (l *line) hurry() {
-	if p := l.pending; p != nil && !l.others {
-		l.pending = nil
-		p.look = true
-		p.rouse()
-	}
-}
-
-// depart ends the time in which others can share p's place, if it is the one that asks for them. The mutex is held.
-func (s *Store) depart(p *party) {
-	if p.line != nil && p.line.pending == p {
-		p.line.pending = nil
-	}
-}
-
-// ends ends the relay that t has: it is time for others to ask. The mutex is held.
-func (s *Store) ends(t *turn) {
-	if t.relay == nil || t.relay.has != t {
-		return
-	}
-	delete(s.relays, t.relay.id)
-	l := s.lines[t.key]
-	if l == nil || l.running != t.relay {
-		return
-	}
-	l.running = nil
-	for _, p := range t.relay.row {
-		if !p.turn.known { // and it has no place to keep
-			p.look = true
-			p.rouse()
-		}
-	}
-	l.hurry()
-}
-
-// dismount makes those that ride with p ask: it has no place that they could share, or has given it up. The mutex is held.
-func (p *party) dismount() {
-	for _, rider := range p.riders {
-		rider.look = true
-		rider.rouse()
-	}
-	p.riders = nil
 }

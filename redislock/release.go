@@ -15,9 +15,9 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	t, doubt, before := s.undo(r)
+	t, doubt, before, err := s.undo(r)
 	if t == nil {
-		return nil // passed on
+		return err
 	}
 	st, err := s.opened(ctx)
 	if err != nil {
@@ -34,6 +34,9 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 		return err
 	}
 	s.mu.Lock()
+	if t.relay != nil {
+		s.bury(t.relay)
+	}
 	s.remove(t)
 	s.mu.Unlock()
 	switch answer.says {
@@ -63,23 +66,24 @@ func (s *Store) forgetLater(t *turn, ttl time.Duration) {
 // undo ends the calls of Acquire for an attempt: they send nothing more (R1). It reports whether a request of theirs may still be on its
 // way: it must then find a tombstone (R2); and who had the lock before it, if it was passed on. No turn: it has passed the lock on, and
 // that is all; or the server has never heard of it.
-func (s *Store) undo(r *driver.Request) (t *turn, doubt bool, before string) {
+func (s *Store) undo(r *driver.Request) (t *turn, doubt bool, before string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t = s.turns[whoOf(r)]; t == nil {
-		return s.newTurn(r), false, ""
+		return s.newTurn(r), false, "", nil
 	}
-	if !t.released && s.passOn(t) {
-		t.released = true
-		return nil, false, ""
-	}
-	if !t.known && t.relay == nil { // it shared another's place
+	switch {
+	case t.isOver():
+		return nil, false, "", driver.ErrGone // it has passed the lock on, and the server does not know yet
+	case !t.released && s.passOn(t):
+		return nil, false, "", nil
+	case !t.known && t.relay == nil: // it shared another's place
 		t.released = true
 		for _, p := range t.parties {
 			p.rouse()
 		}
 		s.remove(t)
-		return nil, false, ""
+		return nil, false, "", nil
 	}
 	t.released = true
 	s.ends(t)
@@ -89,5 +93,5 @@ func (s *Store) undo(r *driver.Request) (t *turn, doubt bool, before string) {
 	if t.holder != nil {
 		t.holder.settle()
 	}
-	return t, t.doubt > 0, t.before()
+	return t, t.doubt > 0, t.before(), nil
 }

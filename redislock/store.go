@@ -56,10 +56,9 @@ type Store struct {
 
 	mu      sync.Mutex
 	turns   map[who]*turn
-	parties map[uint64]*party  // by the id of their last request
-	lines   map[string]*line   // of those who wait, by the key of their lock
-	relays  map[uint64]*relay  // by the id by which the server knows the holder
-	passed  map[*turn]struct{} // which hold what was passed on to them, and the server does not know it
+	parties map[uint64]*party // by the id of their last request
+	lines   map[string]*line  // of those who wait, by the key of their lock
+	relays  map[uint64]*relay // by the id by which the server knows the holder
 }
 
 // opened is what the clients of a store agree on.
@@ -84,7 +83,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 	s := &Store{
 		client: client, owned: owned, text: text, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
-		lines: make(map[string]*line), relays: make(map[uint64]*relay), passed: make(map[*turn]struct{}),
+		lines: make(map[string]*line), relays: make(map[uint64]*relay),
 	}
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
@@ -245,7 +244,6 @@ func (s *Store) Close() error {
 	}
 	clear(s.parties)
 	clear(s.turns)
-	clear(s.passed)
 	clear(s.lines)
 	clear(s.relays)
 	return nil

@@ -31,10 +31,11 @@ type turn struct {
 
 	forgotten bool // it will be, soon
 
-	known  bool          // a request of its was sent
-	relay  *relay        // that has come to it
-	packed string        // what it waits for, as the engine keeps it
-	ttl    time.Duration // likewise
+	known   bool          // a request of its was sent
+	granted bool          // it has had the lock
+	relay   *relay        // that has come to it
+	packed  string        // what it waits for, as the engine keeps it
+	ttl     time.Duration // likewise
 
 	first struct { // where things are as long as it is one call
 		party
@@ -95,6 +96,12 @@ func (p *party) rouse() {
 	}
 }
 
+// lookNow makes the caller of Acquire ask again at once, if it waits. The mutex is held.
+func (p *party) lookNow() {
+	p.look = true
+	p.rouse()
+}
+
 // lookAgain makes the caller of Acquire ask again after d at the latest, without waking it before. The mutex is held.
 func (p *party) lookAgain(d time.Duration) {
 	switch due := time.Now().Add(d); {
@@ -140,11 +147,13 @@ func (s *Store) join(r *driver.Request) (p *party, passed bool) {
 	return p, t.before() != ""
 }
 
-// leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released.
-func (s *Store) leave(p *party, granted bool) {
+// leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released; and so does what
+// may be in the server's queue.
+func (s *Store) leave(p *party, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := p.turn
+	t, granted, answered := p.turn, err == nil, err == nil || driver.Answered(err)
+	t.granted = t.granted || granted
 	t.parties = slices.DeleteFunc(t.parties, func(other *party) bool { return other == p })
 	if granted && !t.released {
 		s.drop(t.holder)
@@ -154,11 +163,18 @@ func (s *Store) leave(p *party, granted bool) {
 	}
 	s.quit(p, granted)
 	p.dismount()
-	for _, other := range t.parties { // they find the hold by asking; or the server knows the attempt by p's id, and must know theirs
-		other.look = true
-		other.rouse()
+	for _, r := range []*relay{p.pushed.row(), p.older.row()} {
+		if r != nil && r.has == nil {
+			r.scatter() // it has never begun
+		}
 	}
-	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 {
+	for _, other := range t.parties { // they find the hold by asking; or the server knows the attempt by p's id, and must know theirs
+		other.lookNow()
+	}
+	if r := t.relay; r != nil && r.has == t && t.holder == p {
+		s.know(r, t)
+	}
+	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 && t.relay == nil && (answered || !t.known) {
 		s.remove(t)
 	}
 }
@@ -177,7 +193,6 @@ func (s *Store) remove(t *turn) {
 	s.drop(t.holder)
 	s.ends(t)
 	t.holder, t.relay = nil, nil
-	delete(s.passed, t)
 	if s.turns[t.who] == t {
 		delete(s.turns, t.who)
 	}
@@ -216,6 +231,9 @@ func (s *Store) answered(p *party, declined bool) (released bool) {
 		p.id, p.last, p.pushed = p.last, p.id, p.older
 	}
 	delete(s.parties, p.last)
+	if r := p.older.row(); r != nil && r.has == nil && p.older != p.pushed {
+		r.scatter() // what was said to the request before does not count
+	}
 	p.last, p.older = 0, nil
 	return p.turn.released
 }
