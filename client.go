@@ -57,6 +57,9 @@ type Client struct {
 	base context.Context // ends when Close is over: nothing is asked of the store any more
 	stop context.CancelFunc
 
+	open    context.Context // ends, with gone, when Close begins
+	closing context.CancelCauseFunc
+
 	// mu guards everything below, and all tenures, holds and keeps. Nothing blocks while it is held.
 	mu      sync.Mutex
 	closed  bool // Close has begun
@@ -76,6 +79,7 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 		waits: make(map[*context.CancelCauseFunc]struct{}), idle: make(chan struct{}),
 	}
 	c.base, c.stop = context.WithCancel(context.Background())
+	c.open, c.closing = context.WithCancelCause(context.Background())
 	if store == nil {
 		c.store = noStore{}
 		c.config.lock.wrong = errNoStore
@@ -116,19 +120,38 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// endWithClient makes Close call cancel with c.gone, until stop is called.
-func (c *Client) endWithClient(cancel *context.CancelCauseFunc) (stop func()) {
+// untilClosed returns ctx, and makes it end with c.gone when Close is called, until stop is.
+func (c *Client) untilClosed(ctx context.Context) (wait context.Context, stop func()) {
+	if ctx.Done() == nil { // then it can end with nothing but the client, and all such contexts end together
+		return boundless{c.open, ctx}, func() {}
+	}
+	wait, cancel := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		(*cancel)(c.gone)
+		cancel(c.gone)
 	}
-	c.waits[cancel] = struct{}{}
-	return func() {
+	c.waits[&cancel] = struct{}{}
+	return wait, func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.waits, cancel)
+		delete(c.waits, &cancel)
+		c.mu.Unlock()
+		cancel(nil)
 	}
+}
+
+// A boundless context is one that ends with another, and has its own values.
+type boundless struct {
+	context.Context
+	values context.Context
+}
+
+// Value asks the other only for what it needs to find out what it is.
+func (b boundless) Value(key any) any {
+	if v := b.values.Value(key); v != nil {
+		return v
+	}
+	return b.Context.Value(key)
 }
 
 // end counts a call down.

@@ -24,6 +24,7 @@ func (c *Client) Close() error {
 	c.closed = true
 	c.running++
 	var after aftermath
+	after.then(func() { c.closing(c.gone) })
 	for cancel := range c.waits {
 		after.then(func() { (*cancel)(c.gone) })
 	}

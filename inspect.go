@@ -22,9 +22,8 @@ func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.
 		return none, err
 	}
 	defer c.end()
-	wait, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer c.endWithClient(&cancel)()
+	wait, stop := c.untilClosed(ctx)
+	defer stop()
 	result, err := f(wait)
 	switch {
 	case err != nil && wait.Err() != nil && ctx.Err() == nil:

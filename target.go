@@ -66,9 +66,8 @@ func (t *target) precheck(ctx context.Context) error {
 func (t *target) reenterOrAcquire(ctx context.Context, noWait bool, started driver.Instant) (*Hold, error) {
 	c := t.c
 	// The wait ends with the caller's context or with the client; the hold with neither.
-	wait, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer c.endWithClient(&cancel)()
+	wait, stop := c.untilClosed(ctx)
+	defer stop()
 
 	if outer := heldIn(ctx, c, t.name); outer != nil && t.mode != driver.Permits {
 		if hold, err := t.reenter(wait, outer, noWait); hold != nil || err != nil {

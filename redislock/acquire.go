@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"holdfast.dev/driver"
@@ -23,7 +22,7 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 	p, passed := s.join(r)
 	w := wait{s: s, r: r, p: p}
 	if passed { // and the server does not know
-		_, _ = s.renew(ctx, p.turn.who, r.TTL) // the request that follows tells how things are
+		_, _ = s.renew(ctx, p.turn, r.TTL) // the request that follows tells how things are
 	}
 	grant, err := w.run(ctx)
 	s.leave(p, err)
@@ -136,14 +135,14 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	before := w.asked
 	w.asked = s.clock.Now()
 	t := w.p.turn
-	w.packed = string(w.pack(channel))
-	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, micros(w.ttl), how, w.packed)
+	w.packed = w.packs(channel)
+	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, s.micros(w.ttl), how, w.packed)
 	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
 		return reply{}, err
 	}
 	if err != nil {
-		defer func() { w.packed = string(w.pack(channel)) }() // the server knows it by the id before
-		w.asked = before                                      // it proves nothing about when the lock was not held yet
+		defer func() { w.packed = w.packs(channel) }() // the server knows it by the id before
+		w.asked = before                               // it proves nothing about when the lock was not held yet
 	}
 	if released := s.answered(w.p, err != nil); released && err == nil {
 		return reply{}, driver.ErrGone
@@ -168,12 +167,17 @@ func (w *wait) awaitInbox(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pack is the request as the engine keeps it.
-func (w *wait) pack(channel string) pack {
+// packs returns the request as the engine keeps it.
+func (w *wait) packs(channel string) string {
+	var room [256]byte // mostly enough, and not on the heap
+	return string(w.pack(room[:0], channel))
+}
+
+// pack appends the request to p.
+func (w *wait) pack(p pack, channel string) pack {
 	r := w.r
-	p := make(pack, 0, 128+len(channel)+len(r.Label))
 	p = p.text(modeText(r.Mode)).number(int64(r.N)).number(int64(r.Limit)).span(w.ttl).span(w.claim).span(r.Keep).number(int64(reserve(r)))
-	return p.span(life(r.TTL)).text(channel).text(strconv.FormatUint(w.p.id, 10)).text(r.Label).no()
+	return p.span(life(r.TTL)).text(channel).decimal(w.p.id).text(r.Label).no()
 }
 
 // weigh reads an answer: a grant, an error, or how long to wait before asking again.
@@ -181,9 +185,9 @@ func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration
 	switch a.says {
 	case saysGranted:
 		if a.alone > 0 { // taken, as it was asked for
-			return w.s.grant(w.r, uint64(a.alone), 0, w.asked, w.ttl), 0, nil
+			return w.p.granted(uint64(a.alone), 0, w.asked, w.ttl), 0, nil
 		}
-		return w.s.grant(w.r, uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
+		return w.p.granted(uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
 	case saysWaits:
 		w.queued = true
 		return nil, w.pause(int(a.number(0)), a.span(1), a.span(2)), w.standing(int(a.number(0)), a.span(1), a.span(2), a.holders(3))
@@ -274,7 +278,7 @@ func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, e
 func (w *wait) confirm(ctx context.Context) (*driver.Grant, error) {
 	s, p := w.s, w.p
 	asked := s.clock.Now()
-	left, err := s.renew(ctx, p.turn.who, w.ttl)
+	left, err := s.renew(ctx, p.turn, w.ttl)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pushed := p.pushed
@@ -289,7 +293,7 @@ func (w *wait) confirm(ctx context.Context) (*driver.Grant, error) {
 	case err != nil:
 		return nil, w.cutOff(ctx, err)
 	}
-	return s.grant(w.r, pushed.token, pushed.spare, asked, left), nil
+	return p.granted(pushed.token, pushed.spare, asked, left), nil
 }
 
 func (w *wait) awaitNews(ctx context.Context, pause time.Duration) (*driver.Grant, error) {
@@ -382,8 +386,9 @@ func (w *wait) news(last bool) (*driver.Grant, error) {
 		if isShort(left, ttl) || w.r.Keep > 0 {
 			return nil, errConfirm
 		}
-		p.claim = time.AfterFunc(min(left*45/100, again), func() { s.claimLater(w.r, p, asked.Add(ttl)) })
-		return s.grant(w.r, p.pushed.token, p.pushed.spare, asked, ttl), nil
+		want := w.r.TTL
+		p.claim = time.AfterFunc(min(left*45/100, again), func() { s.claimLater(p, want, asked.Add(ttl)) })
+		return p.granted(p.pushed.token, p.pushed.spare, asked, ttl), nil
 	case p.look:
 		return nil, errLook
 	}
@@ -420,6 +425,8 @@ func reserve(r *driver.Request) uint64 {
 	return min(uint64(r.Reserve), MaxReserve)
 }
 
-func (s *Store) grant(r *driver.Request, token, spare uint64, asked driver.Instant, ttl time.Duration) *driver.Grant {
-	return &driver.Grant{Token: token, Spare: spare, Asked: asked, TTL: ttl, Lease: lease{s, whoOf(r)}}
+// granted is what comes of a call of Acquire.
+func (p *party) granted(token, spare uint64, asked driver.Instant, ttl time.Duration) *driver.Grant {
+	p.grant = driver.Grant{Token: token, Spare: spare, Asked: asked, TTL: ttl, Lease: lease{p.turn}}
+	return &p.grant
 }

@@ -47,12 +47,28 @@ type command struct {
 	store    string // its id
 	args     []string
 
-	done    chan struct{}
+	done    chan struct{} // has an element when it was answered by somebody else's request
 	message rueidis.RedisMessage
 	err     error
 }
 
-// do carries one call out.
+var commands = sync.Pool{New: func() any { return &command{done: make(chan struct{}, 1), args: make([]string, 0, 6)} }}
+
+func newCommand(function, key, store string, args []string) *command {
+	cmd := commands.Get().(*command)
+	cmd.function, cmd.key, cmd.store = function, key, store
+	cmd.args = append(cmd.args, args...)
+	return cmd
+}
+
+// free gives back a command that nobody else has.
+func (cmd *command) free() {
+	clear(cmd.args)
+	*cmd = command{done: cmd.done, args: cmd.args[:0]}
+	commands.Put(cmd)
+}
+
+// do carries one call out. Nobody may use cmd afterwards.
 func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
 	c.mu.Lock()
 	if c.running == 0 {
@@ -60,32 +76,36 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 		c.mu.Unlock()
 		message, err := c.s.single(ctx, cmd)
 		c.goOn()
+		cmd.free()
 		return message, err
 	}
-	cmd.done = make(chan struct{})
 	c.waiting = append(c.waiting, cmd)
 	if c.running < depth && time.Since(c.sent) > gather {
 		c.begin()
 		go c.send(c.take())
 	}
 	c.mu.Unlock()
-	select {
+	select { // a request that is under way when the store is closed ends, so that this one does
 	case <-cmd.done:
-		return cmd.message, cmd.err
+		return cmd.answer()
 	case <-ctx.Done():
 		if c.takeBack(cmd) {
 			return rueidis.RedisMessage{}, &unsent{ctx.Err()}
 		}
-	case <-c.s.life.Done():
-		c.takeBack(cmd)
-		return rueidis.RedisMessage{}, c.s.closed()
 	}
 	select {
 	case <-cmd.done: // already in hand
-		return cmd.message, cmd.err
+		return cmd.answer()
 	default:
 		return rueidis.RedisMessage{}, ctx.Err()
 	}
+}
+
+// answer is what was answered.
+func (cmd *command) answer() (rueidis.RedisMessage, error) {
+	message, err := cmd.message, cmd.err
+	cmd.free()
+	return message, err
 }
 
 // unsent is the end of a context before anything was sent.
@@ -142,7 +162,7 @@ func (c *combiner) send(batch []*command) {
 	for len(batch) > 0 {
 		c.request(batch)
 		for _, cmd := range batch {
-			close(cmd.done)
+			cmd.done <- struct{}{}
 		}
 		c.mu.Lock()
 		if batch = c.take(); len(batch) == 0 {
@@ -162,7 +182,7 @@ func (c *combiner) request(batch []*command) {
 	}
 	keys := make([]string, 1, 1+len(batch))
 	args := make([]string, 1, 1+5*len(batch))
-	keys[0], args[0] = c.s.keys.store(), batch[0].store
+	keys[0], args[0] = c.s.storeKey, batch[0].store
 	for _, cmd := range batch {
 		keys = append(keys, cmd.key)
 		args = append(append(args, letter(cmd)), cmd.args...)
@@ -184,15 +204,14 @@ func (c *combiner) request(batch []*command) {
 
 // letter names a function, and what it is called with, in a request of several.
 func letter(cmd *command) string {
-	relay := len(cmd.args) > 2
-	switch {
+	switch n := len(cmd.args); {
 	case cmd.function == fnAcquire:
 		return "a"
-	case cmd.function == fnRelease && relay:
+	case cmd.function == fnRelease && n > 3:
 		return "R"
 	case cmd.function == fnRelease:
 		return "r"
-	case relay:
+	case n > 2:
 		return "N"
 	}
 	return "n" // renew
@@ -208,7 +227,7 @@ func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage,
 	}
 	args := make([]string, 1, 6)
 	args[0] = cmd.store
-	return engine.Call(ctx, s.client, cmd.function, []string{cmd.key, s.keys.store()}, append(args, cmd.args...))
+	return engine.Call(ctx, s.client, cmd.function, []string{cmd.key, s.storeKey}, append(args, cmd.args...))
 }
 
 // failed is the error with which one of several calls ended.

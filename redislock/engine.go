@@ -71,7 +71,7 @@ type reply struct {
 // again, and repeats.
 func (s *Store) callAt(ctx context.Context, st *opened, function, key string, args ...string) (reply, error) {
 	for again := range 3 {
-		message, err := s.send(ctx, &command{function: function, key: key, store: st.id, args: args})
+		message, err := s.send(ctx, newCommand(function, key, st.id, args))
 		if err != nil {
 			return reply{}, s.failure(err)
 		}
@@ -103,6 +103,7 @@ func (s *Store) send(ctx context.Context, cmd *command) (rueidis.RedisMessage, e
 	case fnRelease, fnRenew:
 		return s.releases.do(ctx, cmd)
 	}
+	defer cmd.free()
 	return s.single(ctx, cmd)
 }
 
@@ -175,6 +176,22 @@ func readHolder(m rueidis.RedisMessage) driver.Holder {
 // micros is a duration for the wire.
 func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
 
+// A span is a duration, and what it is for the wire.
+type span struct {
+	d    time.Duration
+	text string
+}
+
+// micros is micros; the last one is remembered, because it is nearly always the same.
+func (s *Store) micros(d time.Duration) string {
+	if last := s.lastSpan.Load(); last != nil && last.d == d {
+		return last.text
+	}
+	text := micros(d)
+	s.lastSpan.Store(&span{d, text})
+	return text
+}
+
 func flag(b bool) string {
 	if b {
 		return "1"
@@ -204,6 +221,14 @@ func (p pack) text(s string) pack {
 		p = append(p, 0xda, byte(len(s)>>8), byte(len(s)))
 	}
 	return append(p, s...)
+}
+
+// decimal appends a number as a text.
+func (p pack) decimal(n uint64) pack {
+	at := len(p)
+	p = strconv.AppendUint(append(p, 0), n, 10)
+	p[at] = 0xa0 | byte(len(p)-at-1)
+	return p
 }
 
 func (p pack) number(n int64) pack {

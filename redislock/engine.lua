@@ -1071,13 +1071,13 @@ local function acquire()
   return reply
 end
 
--- release: ARGV 2 attempt, 3 three things in one text: whether its minimum hold counts (1 or 0), whether a request for the attempt may
--- still be on its way (1 or 0), its ttl, which is how long a tombstone stays; 4, if the lock was passed on to it, the relay before it.
+-- release: ARGV 2 attempt, 3 two flags in one text: whether its minimum hold counts (1 or 0), whether a request for the attempt may
+-- still be on its way (1 or 0); 4 its ttl, which is how long a tombstone stays; 5, if the lock was passed on to it, the relay before it.
 local function release()
   local attempt = ARGV[2]
   local alone = only_holder(KEYS[1])
-  local keeping, doubt = string.sub(ARGV[3], 1, 1) == '1', string.sub(ARGV[3], 2, 2) == '1'
-  if alone and not doubt and not ARGV[4] and string.sub(alone, 1, 48) == attempt then -- the common case: nobody waits
+  local keeping, doubt = ARGV[3] == '10' or ARGV[3] == '11', ARGV[3] == '01' or ARGV[3] == '11'
+  if alone and not doubt and not ARGV[5] and string.sub(alone, 1, 48) == attempt then -- the common case: nobody waits
     local token, since, _, keep = struct.unpack(RECORD, alone, 49)
     if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
@@ -1094,15 +1094,15 @@ local function release()
   expire(l, now)
   local h, mode = find(l, attempt)
   local found, rest = h ~= nil, nil
-  if ARGV[4] then
-    found = finish_relay(l, ARGV[4] .. attempt, now)
+  if ARGV[5] then
+    found = finish_relay(l, ARGV[5] .. attempt, now)
   elseif found then
     rest = finish(l, h, mode, keeping, now)
   else
     found = withdraw(l, attempt)
   end
   if not found or doubt then
-    entomb(l, attempt, now + tonumber(string.sub(ARGV[3], 3)))
+    entomb(l, attempt, now + tonumber(ARGV[4]))
   end
   if st.left == 0 then
     serve(st, l, '', now)
@@ -1330,8 +1330,8 @@ local function open()
 end
 
 local LETTERS = {
-  a = {f = acquire, args = 4}, r = {f = release, args = 2}, n = {f = renew, args = 2},
-  R = {f = release, args = 3}, N = {f = renew, args = 6}, -- of a relay
+  a = {f = acquire, args = 4}, r = {f = release, args = 3}, n = {f = renew, args = 2},
+  R = {f = release, args = 4}, N = {f = renew, args = 6}, -- of a relay
 }
 
 -- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,

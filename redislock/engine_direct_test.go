@@ -49,11 +49,14 @@ func (d *direct) acquire(name, attempt, how string, p redislock.Packed) string {
 
 func (d *direct) release(name, attempt string) string {
 	d.Helper()
-	return d.call("release", name, attempt, withoutKeep)[0].(string)
+	return d.call("release", name, attempt, withoutKeep, aMinute)[0].(string)
 }
 
-// withoutKeep says to release: no minimum hold, nothing in doubt, and the TTL.
-const withoutKeep = "0060000000"
+// What release is told.
+const (
+	withoutKeep = "00" // no minimum hold, nothing in doubt
+	aMinute     = "60000000"
+)
 
 // attemptOf is an attempt of so many equal digits.
 func attemptOf(digit string) string { return strings.Repeat(digit, 48) }
@@ -292,7 +295,7 @@ func TestSeveralInOneRequest(t *testing.T) {
 		return []string{name, "a", attempt, fmt.Sprint(p.TTL.Microseconds()), how, p.String()}
 	}
 	release := func(name, attempt string) []string {
-		return []string{name, "r", attempt, withoutKeep}
+		return []string{name, "r", attempt, withoutKeep, aMinute}
 	}
 	replies := several("acquires", acquire("a", attemptOf("1"), "take"), acquire("strange", attemptOf("2"), "take"),
 		acquire("a", attemptOf("3"), "leave"), acquire("b", attemptOf("4"), "take"), acquire("a", attemptOf("1"), "take"), acquire("c", attemptOf("5"), "leave"))

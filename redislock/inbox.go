@@ -135,12 +135,12 @@ func (s *Store) reconnected() {
 func (s *Store) disconnected(error) { s.deaf.Store(time.Now().UnixNano()) }
 
 // claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
-func (s *Store) claimLater(r *driver.Request, p *party, until driver.Instant) {
+func (s *Store) claimLater(p *party, ttl time.Duration, until driver.Instant) {
 	ctx, cancel := context.WithTimeout(s.life, until.Sub(s.clock.Now()))
 	defer cancel()
 	backoff := driver.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 	for {
-		_, err := s.renew(ctx, whoOf(r), r.TTL)
+		_, err := s.renew(ctx, p.turn, ttl)
 		switch {
 		case err == nil:
 			return

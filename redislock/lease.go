@@ -10,25 +10,22 @@ import (
 	"holdfast.dev/driver"
 )
 
-// A lease is one grant's; equal for equal attempts.
-type lease struct {
-	s *Store
-	who
-}
+// A lease is one attempt's: equal for equal attempts, until it is released.
+type lease struct{ t *turn }
 
 // Renew asks for ttl from now on; see driver.Lease.
 func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, error) {
-	if err := l.s.usable(ctx); err != nil {
+	if err := l.t.s.usable(ctx); err != nil {
 		return 0, err
 	}
-	return l.s.renew(ctx, l.who, ttl)
+	return l.t.s.renew(ctx, l.t, ttl)
 }
 
 // Format hides the attempt's id, whatever the verb.
-func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.s.String()) }
+func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.t.s.String()) }
 
 // renew renews a hold, or with ttl 0 asks how long it has.
-func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Duration, error) {
+func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Duration, error) {
 	st, err := s.opened(ctx)
 	if err != nil {
 		return 0, err
@@ -36,17 +33,13 @@ func (s *Store) renew(ctx context.Context, w who, ttl time.Duration) (time.Durat
 	if ttl > 0 {
 		ttl = st.ttl(ttl)
 	}
-	mode := driver.Exclusive
-	if w.permits {
-		mode = driver.Permits
-	}
-	t, more, ok := s.noting(w, ttl > 0)
+	more, ok := s.noting(t, ttl > 0)
 	if !ok {
 		return 0, driver.ErrGone
 	}
 	asked := s.clock.Now()
-	args := append(append(make([]string, 0, 6), w.attempt.Reveal(), micros(ttl)), more...)
-	answer, err := s.callAt(ctx, st, fnRenew, s.keys.lock(w.name, mode), args...)
+	args := append(append(make([]string, 0, 6), t.secret, s.micros(ttl)), more...)
+	answer, err := s.callAt(ctx, st, fnRenew, t.key, args...)
 	if err != nil {
 		return 0, unrenewed(err)
 	}
@@ -82,9 +75,6 @@ func unrenewed(err error) error {
 
 // stop keeps t's lock from being passed on: it was broken.
 func (s *Store) stop(t *turn) {
-	if t == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.relay != nil {
@@ -94,9 +84,6 @@ func (s *Store) stop(t *turn) {
 
 // vanished: the server knows nothing of t's hold. Nobody needs to release it.
 func (s *Store) vanished(t *turn) {
-	if t == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := t.relay; r != nil && r.has == t {
@@ -111,9 +98,6 @@ func (s *Store) vanished(t *turn) {
 
 // claimed: t's hold was renewed, and has left from asked on; with told, the server was told that it was passed on to it.
 func (s *Store) claimed(t *turn, told bool, asked driver.Instant, left time.Duration) {
-	if t == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.holder != nil {

@@ -54,7 +54,7 @@ func (w *wait) mount() time.Duration {
 		}
 		first.riders, p.with = append(first.riders, p), first
 		s.number(p)
-		w.packed = string(w.pack(s.channel))
+		w.packed = w.packs(s.channel)
 		return rideFor
 	}
 	patience := min(holdBack, l.waited/8)

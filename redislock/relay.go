@@ -181,20 +181,17 @@ func (t *turn) before() string {
 
 // noting begins a renewal of a hold: it returns what the server must be told with it. If that is anything, the relay stands until the hold
 // was renewed. It reports false if the hold is over, and the server does not know it yet.
-func (s *Store) noting(w who, renews bool) (t *turn, more []string, ok bool) {
+func (s *Store) noting(t *turn, renews bool) (more []string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t = s.turns[w]
 	switch {
-	case t == nil:
-		return nil, nil, true
 	case t.isOver():
-		return t, nil, false
+		return nil, false
 	case t.before() == "":
-		return t, nil, true
+		return nil, true
 	}
 	t.relay.stands = t.relay.stands || renews
-	return t, []string{t.before(), strconv.FormatUint(t.relay.token, 10), t.packed, flag(t.known)}, true
+	return []string{t.before(), strconv.FormatUint(t.relay.token, 10), t.packed, flag(t.known)}, true
 }
 
 // isOver reports whether t has passed the lock on. The mutex is held.
@@ -241,19 +238,15 @@ func (s *Store) ends(t *turn) {
 
 // surface tells the server of all holds that were passed on, so that what it shows is so.
 func (s *Store) surface(ctx context.Context) {
-	type hold struct {
-		who who
-		ttl time.Duration
-	}
-	var all []hold
+	ttls := make(map[*turn]time.Duration)
 	s.mu.Lock()
 	for _, r := range s.relays {
 		if len(r.ended) > 0 {
-			all = append(all, hold{r.has.who, r.has.ttl})
+			ttls[r.has] = r.has.ttl
 		}
 	}
 	s.mu.Unlock()
-	for _, h := range all {
-		_, _ = s.renew(ctx, h.who, h.ttl) // if it fails what follows will, too
+	for t, ttl := range ttls {
+		_, _ = s.renew(ctx, t, ttl) // if it fails what follows will, too
 	}
 }

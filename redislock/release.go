@@ -24,7 +24,12 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 		s.forgetLater(t, r.TTL)
 		return err
 	}
-	args := append(make([]string, 0, 3), t.secret, flag(r.Keep > 0)+flag(doubt)+micros(st.ttl(r.TTL)))
+	ttl := s.micros(st.ttl(r.TTL))
+	how := "00" // the common case: no minimum hold, no doubt
+	if r.Keep > 0 || doubt {
+		how = flag(r.Keep > 0) + flag(doubt)
+	}
+	args := append(make([]string, 0, 4), t.secret, how, ttl)
 	if before != "" {
 		args = append(args, before)
 	}

@@ -54,6 +54,9 @@ type Store struct {
 
 	acquires, releases combiner
 
+	lastSpan atomic.Pointer[span] // that was sent
+	storeKey string
+
 	mu      sync.Mutex
 	turns   map[who]*turn
 	parties map[uint64]*party // by the id of their last request
@@ -85,6 +88,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
 		lines: make(map[string]*line), relays: make(map[uint64]*relay),
 	}
+	s.storeKey = s.keys.store()
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
 	s.life, s.end = context.WithCancel(context.Background())

@@ -21,6 +21,7 @@ func whoOf(r *driver.Request) who { return who{r.Name, r.Mode == driver.Permits,
 // A turn is what this client knows of one attempt, from its first Acquire to its Release. Guarded by the store's mutex.
 type turn struct {
 	who
+	s      *Store
 	key    string // of the lock
 	secret string // the attempt, for the wire
 
@@ -45,7 +46,7 @@ type turn struct {
 
 // newTurn makes a turn that nobody knows yet.
 func (s *Store) newTurn(r *driver.Request) *turn {
-	t := &turn{who: whoOf(r), key: s.keys.lock(r.Name, r.Mode), secret: r.Attempt.Reveal()}
+	t := &turn{who: whoOf(r), s: s, key: s.keys.lock(r.Name, r.Mode), secret: r.Attempt.Reveal()}
 	t.parties = t.first.list[:0]
 	return t
 }
@@ -77,6 +78,7 @@ type party struct {
 	due    time.Time
 
 	claim *time.Timer // not nil: a pushed grant that is not claimed yet
+	grant driver.Grant
 }
 
 // A push is a grant that came as a message, or was passed on inside this client.
