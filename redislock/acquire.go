@@ -25,7 +25,9 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		_, _ = s.renew(ctx, p.turn, r.TTL) // the request that follows tells how things are
 	}
 	grant, err := w.run(ctx)
-	s.leave(p, err)
+	if loser := s.leave(p, err); loser != nil {
+		loser.tell(driver.ErrGone)
+	}
 	return grant, err
 }
 

@@ -31,6 +31,11 @@ func (s *Store) hear(text string) {
 	switch {
 	case p != nil && id != p.id && letter == "g": // said to the request before: it counts only if the one under way is declined
 		p.older = s.readPush(p, rest)
+	case p != nil && letter == "g":
+		s.take(p, letter, rest)
+		if p = s.supersede(p.turn); p != nil {
+			lost = driver.ErrGone
+		}
 	case p != nil:
 		lost = s.take(p, letter, rest)
 	case letter != "g":
@@ -45,19 +50,16 @@ func (s *Store) hear(text string) {
 // takeBack notes what a message says to somebody who has passed the lock on: if the server has taken it back, whoever has it now has lost
 // it. The mutex is held.
 func (s *Store) takeBack(id uint64, letter, rest string) (*party, error) {
-	r := s.relays[id]
-	if r == nil || letter == "n" || letter == "b" && !strings.HasPrefix(rest, "1") {
+	if letter == "n" || letter == "b" && !strings.HasPrefix(rest, "1") {
 		return nil, nil
 	}
-	r.lost = true
-	p := r.has.holder
-	if len(r.has.parties) > 0 { // its Acquire has not returned yet
-		p = r.has.parties[0]
+	for _, r := range s.relays {
+		if p := r.has.current(); r.id == id && p != nil {
+			r.lost = true
+			return p, driver.ErrGone
+		}
 	}
-	if p == nil {
-		return nil, nil
-	}
-	return p, driver.ErrGone
+	return nil, nil
 }
 
 // take notes what a message says to p. It returns why its hold has ended or must end, if the message says that. The mutex is held.
@@ -145,7 +147,12 @@ func (s *Store) claimLater(p *party, ttl time.Duration, until driver.Instant) {
 		case err == nil:
 			return
 		case errors.Is(err, driver.ErrGone), errors.Is(err, driver.ErrBroken):
-			p.tell(err)
+			s.mu.Lock()
+			released := p.turn.released
+			s.mu.Unlock()
+			if !released {
+				p.tell(err)
+			}
 			return
 		case driver.Sleep(ctx, backoff.Next()) != nil:
 			return

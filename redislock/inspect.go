@@ -24,6 +24,11 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 		return nil, err
 	}
 	s.surface(ctx)
+	return s.inspect(ctx, st, name, mode)
+}
+
+// inspect shows what the server knows.
+func (s *Store) inspect(ctx context.Context, st *opened, name string, mode driver.Mode) (*driver.Info, error) {
 	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{st.id})
 	if err != nil {
 		return nil, s.failure(err)
@@ -60,13 +65,15 @@ func readInfo(name string, mode driver.Mode, fields []rueidis.RedisMessage) *dri
 // List shows everything whose name begins with prefix, by SCAN: nothing stands still while it runs; see driver.Inspector.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info, error] {
 	return func(yield func(*driver.Info, error) bool) {
-		if err := s.checkPrefix(ctx, prefix); err != nil {
+		st, err := s.checkPrefix(ctx, prefix)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
+		s.surface(ctx)
 		for _, mode := range []driver.Mode{driver.Exclusive, driver.Permits} {
 			for name, err := range s.scan(ctx, prefix, mode) {
-				info, err := s.shown(ctx, name, mode, err)
+				info, err := s.shown(ctx, st, name, mode, err)
 				if err == nil && info == nil {
 					continue // has ended since
 				}
@@ -78,25 +85,24 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info,
 	}
 }
 
-func (s *Store) checkPrefix(ctx context.Context, prefix string) error {
+func (s *Store) checkPrefix(ctx context.Context, prefix string) (*opened, error) {
 	if prefix != "" {
 		if err := driver.CheckName(prefix); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := s.usable(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := s.opened(ctx)
-	return err
+	return s.opened(ctx)
 }
 
 // shown inspects one of a list; nil if there is nothing to show.
-func (s *Store) shown(ctx context.Context, name string, mode driver.Mode, err error) (*driver.Info, error) {
+func (s *Store) shown(ctx context.Context, st *opened, name string, mode driver.Mode, err error) (*driver.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Inspect(ctx, name, mode)
+	info, err := s.inspect(ctx, st, name, mode)
 	if errors.Is(err, ErrKeyType) {
 		return nil, nil // somebody else's
 	}

@@ -58,7 +58,7 @@ func (w *wait) mount() time.Duration {
 		return rideFor
 	}
 	patience := min(holdBack, l.waited/8)
-	if l.running == nil && l.queued == 0 && !l.others || patience < leastBack {
+	if s.relays[p.turn.key] == nil && l.queued == 0 && !l.others || patience < leastBack {
 		return 0
 	}
 	l.pending, p.turn.ttl = p, w.ttl
@@ -71,7 +71,6 @@ type line struct {
 	queued  int           // of these, how many have a place in the server's queue
 	others  bool          // others have one, too, as far as is known
 	waited  time.Duration // how long the last one did who was served
-	running *relay        // that has the lock
 	pending *party        // who will ask soon
 }
 
@@ -102,7 +101,7 @@ func (s *Store) quit(p *party, served bool) {
 	s.depart(p)
 	if p.queued {
 		p.queued = false
-		if p.line.queued--; p.line.queued == 0 && p.line.running == nil {
+		if p.line.queued--; p.line.queued == 0 && s.relays[p.turn.key] == nil {
 			p.line.hurry()
 		}
 	}

@@ -66,21 +66,35 @@ const (
 func (s *Store) begin(r *relay, t *turn, token uint64, asked driver.Instant, ttl time.Duration) {
 	r.token, r.asked, r.ttl, r.has, r.told = token, asked, ttl, t, time.Now()
 	t.relay = r
-	s.know(r, t)
-	if l := s.lines[t.key]; l != nil {
-		l.running = r
+	s.relays[t.key] = r
+	r.know(t)
+}
+
+// know notes by which id the server knows the holder: t's. The mutex is held.
+func (r *relay) know(t *turn) {
+	if p := t.current(); p != nil {
+		r.id = p.id
 	}
 }
 
-// know notes by which id the server knows the holder of a relay: t's. The mutex is held.
-func (s *Store) know(r *relay, t *turn) {
-	delete(s.relays, r.id)
-	if p := t.holder; p != nil {
-		r.id = p.id
-	} else if len(t.parties) > 0 {
-		r.id = t.parties[0].id
+// current is the call of Acquire that has the lock, or is about to be told so. The mutex is held.
+func (t *turn) current() *party {
+	if t.holder == nil && len(t.parties) > 0 {
+		return t.parties[0]
 	}
-	s.relays[r.id] = r
+	return t.holder
+}
+
+// supersede ends the relay that has t's lock, if t is not in it: t was granted the lock, so that the server has taken it back. It returns who
+// has lost it, and must be told; or nil. The mutex is held.
+func (s *Store) supersede(t *turn) *party {
+	r := s.relays[t.key]
+	if r == nil || r.has == t || r == t.relay {
+		return nil
+	}
+	r.lost = true
+	delete(s.relays, t.key)
+	return r.has.current()
 }
 
 // stop keeps what p has, or was granted, from being passed on: it was told that it has lost it, or must let go. The mutex is held.
@@ -146,7 +160,7 @@ func (s *Store) passOn(t *turn) bool {
 	r.token, r.spare = r.token+1, r.spare-1
 	p.pushed = &push{token: r.token}
 	p.rouse()
-	if l := s.lines[t.key]; l != nil && l.running == r && len(r.row) == 0 {
+	if l := s.lines[t.key]; l != nil && len(r.row) == 0 {
 		l.hurry() // so that the lock is not free between this relay and the next
 	}
 	s.drop(t.holder)
@@ -208,7 +222,7 @@ func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Durati
 	if r.asked, r.ttl = asked, left; told {
 		r.ended, r.stands, r.told, t.known = nil, false, time.Now(), true
 		s.bury(r)
-		s.know(r, t)
+		r.know(t)
 	}
 }
 
@@ -228,11 +242,12 @@ func (s *Store) ends(t *turn) {
 	if r == nil || r.has != t {
 		return
 	}
-	delete(s.relays, r.id)
 	r.scatter()
-	if l := s.lines[t.key]; l != nil && l.running == r {
-		l.running = nil
-		l.hurry()
+	if s.relays[t.key] == r {
+		delete(s.relays, t.key)
+		if l := s.lines[t.key]; l != nil {
+			l.hurry()
+		}
 	}
 }
 

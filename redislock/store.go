@@ -61,7 +61,7 @@ type Store struct {
 	turns   map[who]*turn
 	parties map[uint64]*party // by the id of their last request
 	lines   map[string]*line  // of those who wait, by the key of their lock
-	relays  map[uint64]*relay // by the id by which the server knows the holder
+	relays  map[string]*relay // that have a lock, by its key
 }
 
 // opened is what the clients of a store agree on.
@@ -86,7 +86,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 	s := &Store{
 		client: client, owned: owned, text: text, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
-		lines: make(map[string]*line), relays: make(map[uint64]*relay),
+		lines: make(map[string]*line), relays: make(map[string]*relay),
 	}
 	s.storeKey = s.keys.store()
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}

@@ -150,8 +150,8 @@ func (s *Store) join(r *driver.Request) (p *party, passed bool) {
 }
 
 // leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released; and so does what
-// may be in the server's queue.
-func (s *Store) leave(p *party, err error) {
+// may be in the server's queue. It returns who has lost the lock by this, if anybody has.
+func (s *Store) leave(p *party, err error) (loser *party) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, granted, answered := p.turn, err == nil, err == nil || driver.Answered(err)
@@ -174,11 +174,15 @@ func (s *Store) leave(p *party, err error) {
 		other.lookNow()
 	}
 	if r := t.relay; r != nil && r.has == t && t.holder == p {
-		s.know(r, t)
+		r.know(t)
 	}
 	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 && t.relay == nil && (answered || !t.known) {
 		s.remove(t)
 	}
+	if granted && len(s.relays) > 0 {
+		loser = s.supersede(t)
+	}
+	return loser
 }
 
 // drop forgets a party. The mutex is held.
