@@ -25,3 +25,15 @@ func (r Packed) String() string {
 	p := pack(nil).text(r.Mode).number(int64(r.N)).number(int64(r.Limit)).span(r.TTL).span(r.Claim).span(r.Keep).number(int64(r.Reserve))
 	return string(p.span(r.Life).text(r.Channel).text(r.ID).text(r.Label).no())
 }
+
+// Left is what the client remembers of lines, relays, and holds that were passed on without the server's knowing.
+func (s *Store) Left() (lines, relays, passed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.relays {
+		if len(r.ended) > 0 {
+			passed++
+		}
+	}
+	return len(s.lines), len(s.relays), passed
+}
