@@ -57,8 +57,7 @@ type Client struct {
 	base context.Context // ends when Close is over: nothing is asked of the store any more
 	stop context.CancelFunc
 
-	open    context.Context // ends, with gone, when Close begins
-	closing context.CancelCauseFunc
+	endless wait // ends, with gone, when Close begins
 
 	// mu guards everything below, and all tenures, holds and keeps. Nothing blocks while it is held.
 	mu      sync.Mutex
@@ -66,9 +65,10 @@ type Client struct {
 	ended   bool // base has ended
 	keeps   map[driver.Lease]*keep
 	tenures map[*tenure]struct{}
-	waits   map[*context.CancelCauseFunc]struct{} // of calls that wait
-	running int                                   // calls and background work under way
-	idle    chan struct{}                         // closed when running falls to 0 after Close has begun
+	waits   map[<-chan struct{}]*wait // of calls that wait, by what ends their contexts
+	idling  *wait                     // the last one that nobody has used any more, or somebody again
+	running int                       // calls and background work under way
+	idle    chan struct{}             // closed when running falls to 0 after Close has begun
 }
 
 // New makes a client of a store that was opened by hand, with an existing connection for instance. The client closes it.
@@ -76,10 +76,10 @@ func New(store driver.Store, opts ...OpenOption) *Client {
 	c := &Client{
 		store: store, config: newClientConfig(opts), attempts: driver.NewAttempts(), random: rand.Float64,
 		keeps: make(map[driver.Lease]*keep), tenures: make(map[*tenure]struct{}),
-		waits: make(map[*context.CancelCauseFunc]struct{}), idle: make(chan struct{}),
+		waits: make(map[<-chan struct{}]*wait), idle: make(chan struct{}),
 	}
 	c.base, c.stop = context.WithCancel(context.Background())
-	c.open, c.closing = context.WithCancelCause(context.Background())
+	c.endless.Context, c.endless.cancel = context.WithCancelCause(context.Background())
 	if store == nil {
 		c.store = noStore{}
 		c.config.lock.wrong = errNoStore
@@ -120,25 +120,68 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// untilClosed returns ctx, and makes it end with c.gone when Close is called, until stop is.
-func (c *Client) untilClosed(ctx context.Context) (wait context.Context, stop func()) {
-	if ctx.Done() == nil { // then it can end with nothing but the client, and all such contexts end together
-		return boundless{c.open, ctx}, func() {}
+// beginWait is begin for a call that waits: until ctx ends, or the client. end it with endWait.
+func (c *Client) beginWait(ctx context.Context) (*wait, error) {
+	if _, none := c.store.(noStore); none {
+		return nil, errNoStore
 	}
-	wait, cancel := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		cancel(c.gone)
+		return nil, c.gone
 	}
-	c.waits[&cancel] = struct{}{}
-	return wait, func() {
-		c.mu.Lock()
-		delete(c.waits, &cancel)
-		c.mu.Unlock()
-		cancel(nil)
+	c.running++
+	done := ctx.Done()
+	if done == nil { // it can end with nothing but the client
+		return &c.endless, nil
 	}
+	w := c.waits[done]
+	if w == nil {
+		w = &wait{done: done}
+		w.Context, w.cancel = context.WithCancelCause(ctx)
+		c.waits[done] = w
+	}
+	w.calls++
+	return w, nil
 }
+
+// endWait ends what beginWait has begun.
+func (c *Client) endWait(w *wait) {
+	if old := c.idleWait(w); old != nil {
+		old.cancel(nil)
+	}
+	c.end()
+}
+
+// idleWait counts a call down. The wait without calls that is left over is remembered, because mostly the next call has the same context; it
+// returns the one that was remembered before.
+func (c *Client) idleWait(w *wait) (old *wait) {
+	if w.done == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.calls--; w.calls > 0 || c.idling == w {
+		return nil
+	}
+	old, c.idling = c.idling, w
+	if old == nil || old.calls > 0 {
+		return nil // in use again: whoever ends it comes here
+	}
+	delete(c.waits, old.done)
+	return old
+}
+
+// A wait is a context that ends with the client, or with those of the calls that share it: they end together, because their Done is the same.
+type wait struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	done   <-chan struct{} // nil: it ends with the client only
+	calls  int             // guarded by the client's mutex
+}
+
+// of returns the wait with the values of ctx.
+func (w *wait) of(ctx context.Context) context.Context { return boundless{w, ctx} }
 
 // A boundless context is one that ends with another, and has its own values.
 type boundless struct {

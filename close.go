@@ -24,9 +24,9 @@ func (c *Client) Close() error {
 	c.closed = true
 	c.running++
 	var after aftermath
-	after.then(func() { c.closing(c.gone) })
-	for cancel := range c.waits {
-		after.then(func() { (*cancel)(c.gone) })
+	after.then(func() { c.endless.cancel(c.gone) })
+	for _, w := range c.waits {
+		after.then(func() { w.cancel(c.gone) })
 	}
 	var working []*Hold
 	var free []*tenure

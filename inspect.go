@@ -18,12 +18,12 @@ func ask[T any](ctx context.Context, c *Client, op, name string, f func(context.
 	if ctx.Err() != nil {
 		return none, endedError(ctx, op)
 	}
-	if err := c.begin(); err != nil {
+	shared, err := c.beginWait(ctx)
+	if err != nil {
 		return none, err
 	}
-	defer c.end()
-	wait, stop := c.untilClosed(ctx)
-	defer stop()
+	defer c.endWait(shared)
+	wait := shared.of(ctx)
 	result, err := f(wait)
 	switch {
 	case err != nil && wait.Err() != nil && ctx.Err() == nil:

@@ -23,12 +23,13 @@ func (t *target) lock(ctx context.Context, noWait bool) (*Hold, error) {
 	if err := t.precheck(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.begin(); err != nil {
+	wait, err := c.beginWait(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer c.end()
+	defer c.endWait(wait)
 	started := c.clock.Now()
-	hold, err := t.reenterOrAcquire(ctx, noWait, started)
+	hold, err := t.reenterOrAcquire(ctx, wait.of(ctx), noWait, started)
 	if c.config.observer != nil {
 		e := Event{Kind: EventFailed, Name: t.name, Mode: t.mode, Label: t.config.label(), Waited: c.clock.Now().Sub(started), Err: err}
 		if err == nil {
@@ -63,12 +64,9 @@ func (t *target) precheck(ctx context.Context) error {
 	return nil
 }
 
-func (t *target) reenterOrAcquire(ctx context.Context, noWait bool, started driver.Instant) (*Hold, error) {
+// reenterOrAcquire waits until wait ends: with the caller's ctx or with the client. The hold ends with neither.
+func (t *target) reenterOrAcquire(ctx, wait context.Context, noWait bool, started driver.Instant) (*Hold, error) {
 	c := t.c
-	// The wait ends with the caller's context or with the client; the hold with neither.
-	wait, stop := c.untilClosed(ctx)
-	defer stop()
-
 	if outer := heldIn(ctx, c, t.name); outer != nil && t.mode != driver.Permits {
 		if hold, err := t.reenter(wait, outer, noWait); hold != nil || err != nil {
 			return hold, err

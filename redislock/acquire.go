@@ -179,7 +179,7 @@ func (w *wait) packs(channel string) string {
 func (w *wait) pack(p pack, channel string) pack {
 	r := w.r
 	p = p.text(modeText(r.Mode)).number(int64(r.N)).number(int64(r.Limit)).span(w.ttl).span(w.claim).span(r.Keep).number(int64(reserve(r)))
-	return p.span(life(r.TTL)).text(channel).decimal(w.p.id).text(r.Label).no()
+	return p.span(life(r.TTL)).text(channel).id(w.p.id).text(r.Label).no()
 }
 
 // weigh reads an answer: a grant, an error, or how long to wait before asking again.

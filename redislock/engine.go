@@ -209,6 +209,9 @@ func modeText(m driver.Mode) string {
 	return "e"
 }
 
+// idBase is how ids are written: short.
+const idBase = 36
+
 // A pack is a request in the form in which the engine keeps it: MessagePack values, one after the other. The engine only copies it
 // where it takes a lock that is free.
 type pack []byte
@@ -223,10 +226,10 @@ func (p pack) text(s string) pack {
 	return append(p, s...)
 }
 
-// decimal appends a number as a text.
-func (p pack) decimal(n uint64) pack {
+// id appends the id of a request, as a text.
+func (p pack) id(n uint64) pack {
 	at := len(p)
-	p = strconv.AppendUint(append(p, 0), n, 10)
+	p = strconv.AppendUint(append(p, 0), n, idBase)
 	p[at] = 0xa0 | byte(len(p)-at-1)
 	return p
 }
@@ -234,6 +237,9 @@ func (p pack) decimal(n uint64) pack {
 func (p pack) number(n int64) pack {
 	if n >= 0 && n < 128 {
 		return append(p, byte(n))
+	}
+	if n >= 0 && n < 1<<32 {
+		return append(p, 0xce, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	}
 	return append(p, 0xd3, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }

@@ -1077,7 +1077,7 @@ local function release()
   local attempt = ARGV[2]
   local alone = only_holder(KEYS[1])
   local keeping, doubt = ARGV[3] == '10' or ARGV[3] == '11', ARGV[3] == '01' or ARGV[3] == '11'
-  if alone and not doubt and not ARGV[5] and string.sub(alone, 1, 48) == attempt then -- the common case: nobody waits
+  if alone and not doubt and not ARGV[5] and string.find(alone, attempt, 1, true) == 1 then -- the common case: nobody waits
     local token, since, _, keep = struct.unpack(RECORD, alone, 49)
     if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
       redis.call('DEL', KEYS[1])
@@ -1128,7 +1128,7 @@ end
 
 -- prolong is the common case of a renewal: an exclusive holder alone, that asks for no more than it did before. It replies nil in others.
 local function prolong(x, ttl, now)
-  if ttl == 0 or behind or string.sub(x, 1, 48) ~= ARGV[2] or string.sub(x, 81, 81) ~= 'c' then
+  if ttl == 0 or behind or string.find(x, ARGV[2], 1, true) ~= 1 or string.sub(x, 81, 81) ~= 'c' then
     return nil
   end
   local token, since, till, keep = struct.unpack(RECORD, x, 49)
@@ -1334,17 +1334,22 @@ local LETTERS = {
   R = {f = release, args = 4}, N = {f = renew, args = 6}, -- of a relay
 }
 
+local MOST_ARGS = 6
+
 -- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,
 -- then, for each call, its letter and its arguments behind that id. It replies an array of their replies.
 local function several()
   local keys, args = KEYS, ARGV
   local replies, at = {}, 2
+  KEYS, ARGV = {nil, keys[1]}, {args[1]} -- the same tables for all: to make new ones takes long
   for i = 2, #keys do
-    local letter = args[at]
-    KEYS = {keys[i], keys[1]}
-    ARGV = {args[1], unpack(args, at + 1, at + LETTERS[letter].args)}
-    at = at + LETTERS[letter].args + 1
-    local fine, reply = pcall(LETTERS[letter].f)
+    local called = LETTERS[args[at]]
+    KEYS[1] = keys[i]
+    for j = 1, MOST_ARGS do
+      ARGV[j + 1] = j <= called.args and args[at + j] or nil
+    end
+    at = at + called.args + 1
+    local fine, reply = pcall(called.f)
     if not fine then
       reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
     end

@@ -20,8 +20,8 @@ import (
 //	l id                                 its hold has run out, and somebody has noticed
 func (s *Store) hear(text string) {
 	letter, rest, _ := strings.Cut(text, " ")
-	number, rest, _ := strings.Cut(rest, " ")
-	id, err := strconv.ParseUint(number, 10, 64)
+	name, rest, _ := strings.Cut(rest, " ")
+	id, err := strconv.ParseUint(name, idBase, 64)
 	if err != nil {
 		return // not one of ours
 	}
@@ -106,7 +106,8 @@ func (s *Store) readPush(p *party, text string) *push {
 	r := &relay{spare: number(more)}
 	r.join(p, false)
 	for id := range strings.SplitSeq(ids, " ") {
-		other := s.parties[number(id)]
+		n, _ := strconv.ParseUint(id, idBase, 64)
+		other := s.parties[n]
 		if other == nil {
 			break // it has asked again since, and keeps its place; or it is gone
 		}

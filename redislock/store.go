@@ -90,11 +90,14 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 	}
 	s.storeKey = s.keys.store()
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
-	s.channel = s.keys.inbox(strings.ToLower(rand.Text()))
+	s.channel = s.keys.inbox(randomText())
 	s.life, s.end = context.WithCancel(context.Background())
 	s.longest = -1 // not opened yet
 	return s
 }
+
+// randomText is a name that nobody else has: 65 random bits. It is no secret.
+func randomText() string { return strings.ToLower(rand.Text()[:13]) }
 
 // opened returns what the store is, after it was opened.
 func (s *Store) opened(ctx context.Context) (*opened, error) {
@@ -158,7 +161,7 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	guard = max(guard, s.longest, 0) // the server may have forgotten it, but not the holds that were granted under it
 	r, err := s.found(ctx, fnFind, nil)
 	if err == nil && len(r.rest) == 0 {
-		r, err = s.found(ctx, fnOpen, []string{strings.ToLower(rand.Text()), micros(guard)})
+		r, err = s.found(ctx, fnOpen, []string{randomText(), micros(guard)})
 	}
 	if err != nil {
 		return nil, err
