@@ -19,8 +19,9 @@ type attempt struct {
 	c       *Client
 	req     driver.Request
 	config  *lockConfig
-	started driver.Instant
-	asked   bool // the store was asked for the lock at least once
+	started driver.Instant // 0 without an observer, who is told how long things took
+	wait    boundless      // ends with the caller's context, or with the client
+	asked   bool           // the store was asked for the lock at least once
 
 	standing atomic.Pointer[driver.Progress] // how things stood when last heard of
 	tenure   *tenure                         // once granted; guarded by c.mu

@@ -150,17 +150,17 @@ func (c *Client) endWait(w *wait) {
 	if old := c.idleWait(w); old != nil {
 		old.cancel(nil)
 	}
-	c.end()
 }
 
-// idleWait counts a call down. The wait without calls that is left over is remembered, because mostly the next call has the same context; it
+// idleWait counts a call down, and one of w's. The wait without calls that is left over is remembered, because mostly the next call has the same context; it
 // returns the one that was remembered before.
 func (c *Client) idleWait(w *wait) (old *wait) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.countDown()
 	if w.done == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if w.calls--; w.calls > 0 || c.idling == w {
 		return nil
 	}
@@ -201,6 +201,11 @@ func (b boundless) Value(key any) any {
 func (c *Client) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.countDown()
+}
+
+// countDown is end. c.mu is held.
+func (c *Client) countDown() {
 	if c.running--; c.running == 0 && c.closed {
 		select {
 		case <-c.idle:

@@ -319,7 +319,6 @@ func (h *Hold) unlock(req *driver.Request, wait time.Duration) error {
 	}
 	c.running++
 	c.mu.Unlock()
-	defer c.end()
 
 	after.run()
 	if last {
@@ -333,10 +332,15 @@ func (h *Hold) unlock(req *driver.Request, wait time.Duration) error {
 	return h.unlocked(e, now)
 }
 
-// unlocked tells how an Unlock went.
+// unlocked ends an Unlock, and tells how it went.
 func (h *Hold) unlocked(e Event, begun driver.Instant) error {
 	c, t := h.t.c, h.t
 	c.mu.Lock()
+	if c.config.observer == nil {
+		c.countDown()
+	} else {
+		defer c.end() // when that was told
+	}
 	if errors.Is(e.Err, driver.ErrGone) && t.lost == nil {
 		t.lost = t.lostError(ReasonTaken, e.Err)
 	}

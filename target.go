@@ -28,8 +28,11 @@ func (t *target) lock(ctx context.Context, noWait bool) (*Hold, error) {
 		return nil, err
 	}
 	defer c.endWait(wait)
-	started := c.clock.Now()
-	hold, err := t.reenterOrAcquire(ctx, wait.of(ctx), noWait, started)
+	var started driver.Instant
+	if c.config.observer != nil { // nobody else wants to know
+		started = c.clock.Now()
+	}
+	hold, err := t.reenterOrAcquire(ctx, wait, noWait, started)
 	if c.config.observer != nil {
 		e := Event{Kind: EventFailed, Name: t.name, Mode: t.mode, Label: t.config.label(), Waited: c.clock.Now().Sub(started), Err: err}
 		if err == nil {
@@ -65,21 +68,21 @@ func (t *target) precheck(ctx context.Context) error {
 }
 
 // reenterOrAcquire waits until wait ends: with the caller's ctx or with the client. The hold ends with neither.
-func (t *target) reenterOrAcquire(ctx, wait context.Context, noWait bool, started driver.Instant) (*Hold, error) {
+func (t *target) reenterOrAcquire(ctx context.Context, wait *wait, noWait bool, started driver.Instant) (*Hold, error) {
 	c := t.c
 	if outer := heldIn(ctx, c, t.name); outer != nil && t.mode != driver.Permits {
-		if hold, err := t.reenter(wait, outer, noWait); hold != nil || err != nil {
+		if hold, err := t.reenter(wait.of(ctx), outer, noWait); hold != nil || err != nil {
 			return hold, err
 		}
 	}
 	backoff := c.backoff()
 	for tries := 1; ; tries++ {
-		a := &attempt{c: c, config: &t.config, started: started}
+		a := &attempt{c: c, config: &t.config, started: started, wait: boundless{wait, ctx}}
 		a.req = driver.Request{
 			Name: t.name, Attempt: c.attempts.Next(), Label: t.config.label(), Mode: t.mode, N: t.n, Limit: t.limit,
 			TTL: t.config.ttl, Keep: t.config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
 		}
-		hold, err := a.run(wait, &backoff)
+		hold, err := a.run(&a.wait, &backoff)
 		switch {
 		case err == nil:
 			return hold, nil
