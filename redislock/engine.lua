@@ -50,7 +50,6 @@ local DAY = 86400000000
 local SUSPECT = 60000000       -- how long a client is remembered that let a grant lapse
 local MAX_WAITERS = 20000      -- of one lock
 local MAX_TOMBS = 256          -- of one lock: with more, the oldest are forgotten, and what they forbid is bounded by its TTL
-local TOGETHER = 64            -- calls in one request
 local RELAY = 63               -- waiters of one client behind the one that is granted a lock, to whom it may pass that on
 local AHEAD = 1000             -- how far the ceiling is raised above tokens that are ahead of the clock
 local LEAST_TOKEN = 2 ^ 50      -- a lesser one is not answered by a number alone: such a number says that this is not our library
@@ -71,6 +70,7 @@ local swept = {count = 0} -- the queues that were swept last, and when
 local latest = 0         -- the latest time that this process has seen
 
 local KEYS, ARGV, moment -- of the call at hand
+local takes              -- how many calls of this request have tried to take a free lock
 local behind             -- whether the clock was set back, and has not caught up yet
 
 -- clock is the time; of all that is done in one request, the same.
@@ -154,6 +154,14 @@ local function enter(now)
   return look(KEYS[2], ARGV[1], now)
 end
 
+-- raise_ceiling keeps the durable ceiling above the last token. Ahead of the clock, not of the tokens: else each loss of this memory
+-- would send them further ahead.
+local function raise_ceiling(st, now)
+  local step = st.guard > 0 and math.min(CEILING_STEP, st.guard / 2) or CEILING_STEP
+  st.ceiling = math.max(now + step, last + AHEAD, tonumber(redis.call('HGET', KEYS[2], 'ceiling') or 0))
+  redis.call('HSET', KEYS[2], 'ceiling', string.format('%.0f', st.ceiling))
+end
+
 -- next_token is greater than every token of the name: than the clock, what this process gave, and what the name itself remembers.
 local function next_token(st, name_token, reserve, now)
   local token = now
@@ -165,10 +173,7 @@ local function next_token(st, name_token, reserve, now)
   end
   last = token + reserve
   if last > st.ceiling then
-    -- Ahead of the clock, not of the tokens: else each loss of this memory would send them further ahead.
-    local step = st.guard > 0 and math.min(CEILING_STEP, st.guard / 2) or CEILING_STEP
-    st.ceiling = math.max(now + step, last + AHEAD, tonumber(redis.call('HGET', KEYS[2], 'ceiling') or 0))
-    redis.call('HSET', KEYS[2], 'ceiling', string.format('%.0f', st.ceiling))
+    raise_ceiling(st, now)
   end
   return token
 end
@@ -986,27 +991,31 @@ local common = {} -- the ttl that was asked for last, and what it is for Redis: 
 -- take is the common case: nobody has the lock, and it is taken in one write. What is not said in the reply is as it was asked for.
 local function take(st, now)
   if last >= now then
-    if last - now > TOGETHER then -- the token will be ahead of the clock, and the key must remember it
+    if last - now > takes then -- the token will be ahead of the clock, and the key must remember it
       return nil
     end
     now = last + 1 -- several in one request: each takes longer than a microsecond, so that the clock has passed this before the next request
   end
+  takes = takes + 1
   local ttl = ARGV[3] + 0
   if st.guard > 0 and ttl > st.guard then
     return nil
   end
-  local token = next_token(st, 0, 0, now)
-  local x = ARGV[2] .. struct.pack(RECORD, token, now, now + ttl, 0) .. 'c' .. ARGV[5]
+  last = now -- it is the token
+  if now > st.ceiling then
+    raise_ceiling(st, now)
+  end
+  local x = ARGV[2] .. struct.pack(RECORD, now, now, now + ttl, 0) .. 'c' .. ARGV[5]
   if ARGV[3] ~= common.ttl then
     common.ttl, common.millis = ARGV[3], string.format('%.0f', millis(ttl))
   end
   if not redis.call('SET', KEYS[1], x, 'NX', 'PX', common.millis) then
     return nil
   end
-  if token < LEAST_TOKEN then
-    return {'G', token}
+  if now < LEAST_TOKEN then
+    return {'G', now}
   end
-  return token
+  return now
 end
 
 -- ask_for is an attempt that finds the lock in use, or finds itself in it.
@@ -1078,11 +1087,8 @@ local function release()
   local alone = only_holder(KEYS[1])
   local keeping, doubt = ARGV[3] == '10' or ARGV[3] == '11', ARGV[3] == '01' or ARGV[3] == '11'
   if alone and not doubt and not ARGV[5] and string.find(alone, attempt, 1, true) == 1 then -- the common case: nobody waits
-    local token, since, _, keep = struct.unpack(RECORD, alone, 49)
-    if token <= since and (keep == 0 or not keeping) then -- it may have run out: then nobody has noticed
-      redis.call('DEL', KEYS[1])
-      return RELEASED
-    end
+    redis.call('DEL', KEYS[1]) -- it may have run out: then nobody has noticed
+    return RELEASED
   end
   local now = clock()
   local st = enter(now)
@@ -1360,7 +1366,7 @@ end
 
 local function register(name, f, flags)
   redis.register_function{function_name = 'holdfast_1_' .. name, flags = flags, callback = function(keys, args)
-    KEYS, ARGV, moment = keys, args, nil
+    KEYS, ARGV, moment, takes = keys, args, nil, 0
     return f()
   end}
 end
