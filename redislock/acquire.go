@@ -324,15 +324,18 @@ func (w *wait) awaitNews(ctx context.Context, pause time.Duration) (*driver.Gran
 	}
 }
 
-// learn takes over what is known by the one whose place it shares.
+// learn is for one that has not asked yet: it takes over what is known by the one whose place it shares.
 func (w *wait) learn() {
-	if w.known != nil || w.p.with == nil {
+	if w.known != nil {
 		return
 	}
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	if w.known = w.p.with.known; w.known == nil {
-		w.known = new(driver.Held) // by this client, and nothing more is known
+	if w.p.with != nil {
+		w.known = w.p.with.known
+	}
+	if w.known == nil {
+		w.known = new(driver.Held) // others wait for it, and nothing more is known
 	}
 }
 

@@ -12,8 +12,8 @@
 // requests, at most one at a time for each call of Acquire, and is told on a channel of its own what happens to those that wait.
 //
 //	acquire   takes a free lock, goes on with what the attempt has already, or queues it        A1: idempotent by attempt
-//	release   ends or undoes an attempt, and hands the lock to the first that waits
-//	renew     makes a hold last longer, never shorter; claims a grant that came as a message
+//	release   ends or undoes an attempt, or a row of them, and hands the lock to the first that waits
+//	renew     makes a hold last longer, never shorter; claims a grant that came as a message, or was passed on
 //	break     ends somebody else's hold
 //	inspect   changes nothing
 //	open      reads what all clients of the store agree on, or writes it, for the first
@@ -55,6 +55,12 @@
 //     request for many permits at the head holds back those behind it. Every holder has its own expiry.
 //  9. Never shorter. Renewals and repeated requests only move an end away. What is reported is never more than was asked for, whatever
 //     the server's clock did meanwhile.
+//  10. Relay. Waiters of one client that stand one behind the other, or share a place, get the lock one after the other without asking the
+//     server in between: the one that was granted it passes it on, in their order, each under a token of its own, for as long as the
+//     first was granted it (relay.go, which also says what the server knows of it, and when).
+//  11. Holding back. Where others of its client wait already, a newcomer waits for an eighth of what the last one waited, 10 ms at most,
+//     before it asks: whoever comes meanwhile shares the place that it gets, as if they had asked together. Nobody is overtaken by
+//     that: who has not asked has no place yet. It does not wait where the lock might be free meanwhile (line.go).
 //
 // # Tokens
 //
@@ -90,6 +96,7 @@
 //   - lost library: "Function not found" has done nothing. It is loaded, and called again.
 //   - refused while waiting: the server is out of memory, say, when a waiter asks again. It keeps its place, so this is no answer: the core
 //     asks again.
+//   - crossing a relay: see relay.go.
 //   - two guards: the store was set up anew with a shorter one while a request was on its way. The server refuses a TTL above the guard,
 //     and the client opens the store again.
 //   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
@@ -98,8 +105,8 @@
 // # Keys and their lives
 //
 //	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign. It stays.
-//	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone: its TTL or minimum hold. With others: as
-//	                           long as the last holder, waiter or tombstone counts, and 30 s; renewed with them. Free: deleted at once, but
+//	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone, since it was free: a string, for its TTL.
+//	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and 30 s; renewed with them. Free: deleted at once, but
 //	                           for tombstones (a TTL) and a token ahead of the clock (until that has passed it, an hour at most).
 //	prefix permits:{name}      a semaphore, likewise.
 //	prefix inbox:…             a channel, not a key: subscribed while its client is open.

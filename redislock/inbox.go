@@ -108,10 +108,9 @@ func (s *Store) readPush(p *party, text string) *push {
 	for id := range strings.SplitSeq(ids, " ") {
 		n, _ := strconv.ParseUint(id, idBase, 64)
 		other := s.parties[n]
-		if other == nil {
-			break // it has asked again since, and keeps its place; or it is gone
+		if other == nil || !r.join(other, true) {
+			break // it has asked again since, and keeps its place; or it is gone; or it has to wait for its turn
 		}
-		r.join(other, true)
 	}
 	granted.relay = r
 	return granted

@@ -33,7 +33,7 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Dur
 	if ttl > 0 {
 		ttl = st.ttl(ttl)
 	}
-	more, ok := s.noting(t, ttl > 0)
+	more, ok := s.noting(t)
 	if !ok {
 		return 0, driver.ErrGone
 	}

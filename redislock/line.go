@@ -14,8 +14,8 @@ const (
 	mostRide  = 63                     // on one request
 )
 
-// ride waits, as long as a relay of this client's has the lock, before it asks for a place in the queue, or shares the place of one that
-// does. It returns errLook when it is time to ask.
+// ride holds back before it asks for a place in the queue, or shares the place of one that does so. It returns errLook when it is time to
+// ask.
 func (w *wait) ride(ctx context.Context) (*driver.Grant, error) {
 	st := w.s.state.Load()
 	if st == nil || !w.passes() || w.r.NoWait {
@@ -65,7 +65,18 @@ func (w *wait) mount() time.Duration {
 	return patience
 }
 
-// A line is what this client knows of a lock for which several of its own wait. Guarded by the store's mutex.
+// A line is what this client knows of a lock for which some of its own wait.
+//
+// A newcomer to a line holds back for a moment, before it asks for a place in the server's queue: for an eighth of what the last one has
+// waited, holdBack at most. It is pending then; those that come meanwhile ride with it: they ask for nothing, and share the place that it
+// gets, as if all had asked in one request. So many waiters become few requests, few places, and long relays. What it costs the pending
+// one is a place that is a little further behind, never anybody's turn: who has not asked yet has no place that could be overtaken.
+//
+// Nobody holds back while the lock might be free: only as long as a relay of this client has it, or somebody of the client, or of others,
+// stands in the server's queue, as far as is known. hurry ends it when that changes. A rider asks for a place of its own after rideFor, so that
+// it is seen; and at once when the one it rides with has left without passing the lock on.
+//
+// Guarded by the store's mutex.
 type line struct {
 	waiting int           // how many; the line ends with the last
 	queued  int           // of these, how many have a place in the server's queue

@@ -16,25 +16,22 @@ import (
 //
 // Who is in the row, in this order, which is the one in which they came:
 //
-//   - riders. As long as a relay has the lock, others of this client that want it ask for nothing, because nothing can come of it; for
-//     holdBack at most. The first of them asks when the relay ends, or then; those that have come meanwhile share its place in the queue, as
-//     if they had asked with it. One that has waited for rideFor asks for a place of its own.
-//   - those who stand right behind the first in the server's queue, which names them; and their riders.
+//   - riders, who share the first one's place in the server's queue: see line.go.
+//   - those who stand right behind it there, as the server says; each with its own riders.
 //
 // What the server knows: it takes the first for the holder, and lets those it knows wait, until it is told how far the relay has come. It is
 // told by whoever ends the relay, because there is nobody left to pass the lock on to, or too little time (release); and by everybody who holds
-// for longer than noteAfter (renew), who becomes the first of what is left of it. So what others see is old by that much at most
-// for each that was passed by; and nothing is, where this client itself inspects or breaks.
+// for longer than noteAfter, or after noteBy of all together (renew), who becomes the first of what is left of it. What others see is old
+// by that much at most; before this client itself inspects or breaks anything the server is told.
 //
 // The lock is the relay's for as long as it was granted to the first, or renewed since: nobody believes in it for longer. Only those get
-// it who want it for the same time, are waiting at that moment, have no request under way, and no other call for the same attempt. The
-// others are passed by: they keep their places, or ask for one. A member that gives up takes itself out of the server's queue, as everybody
-// does.
+// it who want it for the same time. At a member who cannot be given it just now, because it has a request under way, or is called twice, the
+// relay ends: nobody is passed by. One that gives up takes itself out of the server's queue, as everybody does.
 //
 // Races:
 //
-//   - a renewal that tells the server meets the Release of its hold. From the moment at which the renewal begins the relay stands, until its
-//     answer has come: the Release goes to the server, and names all whose part is over. Whichever comes first, the other finds nothing to do.
+//   - a renewal that tells the server meets the Release of its hold, and the lock is passed on while the renewal is on its way. Whatever
+//     the relay tells next names whoever was told of, too: whichever comes first, the other finds the holder, or nothing to do.
 //   - a break meets a pass. Whoever is told of a break, or that its time is over, passes nothing on. If the one that was broken has passed the lock
 //     on, and the server has freed it, whoever has it now is told that it is gone. So a break by a token whose hold was over for less
 //     than noteBy can end the hold of the next in the row; it is never without effect on what it frees, nor unnoticed.
@@ -43,18 +40,17 @@ import (
 //
 // Guarded by the store's mutex.
 type relay struct {
-	token  uint64         // of whoever has the lock; the next one's is one more
-	spare  uint64         // how many more there are
-	asked  driver.Instant // the lock is the relay's for ttl from then on
-	ttl    time.Duration
-	row    []*party  // those who come next
-	has    *turn     // whose turn it is; nil: it has not begun
-	over   []*turn   // whose part is over since the server was told last
-	id     uint64    // by which the server knows the holder
-	ended  []string  // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
-	stands bool      // the server is being told how far it has come
-	lost   bool      // the server has taken the lock back, or wants it back: nothing is passed on any more
-	told   time.Time // when the server was told last
+	token uint64         // of whoever has the lock; the next one's is one more
+	spare uint64         // how many more there are
+	asked driver.Instant // the lock is the relay's for ttl from then on
+	ttl   time.Duration
+	row   []*party  // those who come next
+	has   *turn     // whose turn it is; nil: it has not begun
+	over  []*turn   // whose part is over since the server was told last
+	id    uint64    // by which the server knows the holder
+	ended []string  // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
+	lost  bool      // the server has taken the lock back, or wants it back: nothing is passed on any more
+	told  time.Time // when the server was told last
 }
 
 const (
@@ -114,13 +110,17 @@ func (p *push) row() *relay {
 	return p.relay
 }
 
-// join puts p at the end of the row, and those that ride with it.
-func (r *relay) join(p *party, itself bool) {
+// join puts p at the end of the row, and those that ride with it; unless there are not enough tokens for all of them: they stay together.
+func (r *relay) join(p *party, itself bool) bool {
+	row := r.row
 	if itself {
-		r.row = append(r.row, p)
+		row = append(row, p)
 	}
-	r.row = append(r.row, p.riders...)
-	p.riders = nil
+	if row = append(row, p.riders...); uint64(len(row)) > r.spare {
+		return false
+	}
+	r.row, p.riders = row, nil
+	return true
 }
 
 // scatter makes those of the row ask who have no place of their own: nothing will be passed on to them. The mutex is held.
@@ -145,14 +145,14 @@ func isShort(left, ttl time.Duration) bool { return left < ttl/10+2*driver.Margi
 // passOn gives t's lock to the next of its relay, if there is one: t, whose Release was called, is over then. The mutex is held.
 func (s *Store) passOn(t *turn) bool {
 	r := t.relay
-	if r == nil || r.has != t || r.stands || r.lost || r.spare == 0 || len(t.parties) > 0 || t.doubt > 0 || !s.inbox.IsUp() {
+	if r == nil || r.has != t || r.lost || r.spare == 0 || len(t.parties) > 0 || t.doubt > 0 || !s.inbox.IsUp() {
 		return false
 	}
 	p := r.next()
 	if p == nil || isShort(r.left(s.clock.Now()), r.ttl) {
 		return false
 	}
-	if t.known || len(r.ended) == 0 {
+	if t.known || t.told || len(r.ended) == 0 {
 		r.ended = append(r.ended, t.secret)
 	}
 	r.row, r.over = r.row[1:], append(r.over, t)
@@ -193,9 +193,9 @@ func (t *turn) before() string {
 	return strings.Join(t.relay.ended, "")
 }
 
-// noting begins a renewal of a hold: it returns what the server must be told with it. If that is anything, the relay stands until the hold
-// was renewed. It reports false if the hold is over, and the server does not know it yet.
-func (s *Store) noting(t *turn, renews bool) (more []string, ok bool) {
+// noting begins a renewal of a hold: it returns what the server must be told with it. It reports false if the hold is over, and the server
+// may not know it yet.
+func (s *Store) noting(t *turn) (more []string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -204,7 +204,7 @@ func (s *Store) noting(t *turn, renews bool) (more []string, ok bool) {
 	case t.before() == "":
 		return nil, true
 	}
-	t.relay.stands = t.relay.stands || renews
+	t.told = true
 	return []string{t.before(), strconv.FormatUint(t.relay.token, 10), t.packed, flag(t.known)}, true
 }
 
@@ -220,7 +220,7 @@ func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Durati
 		return
 	}
 	if r.asked, r.ttl = asked, left; told {
-		r.ended, r.stands, r.told, t.known = nil, false, time.Now(), true
+		r.ended, r.told, t.known = nil, time.Now(), true
 		s.bury(r)
 		r.know(t)
 	}

@@ -33,6 +33,7 @@ type turn struct {
 	forgotten bool // it will be, soon
 
 	known   bool          // a request of its was sent
+	told    bool          // the server was told, or is being told, that the lock was passed on to it
 	granted bool          // it has had the lock
 	relay   *relay        // that has come to it
 	packed  string        // what it waits for, as the engine keeps it

@@ -65,10 +65,14 @@ func table() []bar {
 			bar{crowd, figure.Throughput, bestPeer, above, 1},
 		)
 	}
-	for _, working := range []bool{false, true} {
+	for _, name := range []func(int) string{
+		scenario.Strangers,
+		func(n int) string { return scenario.Crowd(n, false) }, // within a client the lock is passed on: the more wait, the less is asked
+		func(n int) string { return scenario.Crowd(n, true) },
+	} {
 		var crowds []string
 		for _, n := range scenario.Crowds {
-			crowds = append(crowds, scenario.Crowd(n, working))
+			crowds = append(crowds, name(n))
 		}
 		all = append(all, bar{crowds, figure.Commands, smallest, atMost, 1.1})
 	}

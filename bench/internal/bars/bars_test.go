@@ -87,7 +87,8 @@ func TestBars(t *testing.T) {
 			"crowd-256: shares of holds, min/max; crowd-256-1ms: shares of holds, min/max"},
 		{"a tenth more commands", good, map[int]float64{8: 20, 1024: 22, 64: 21, 256: 20}, ""},
 		{"more than that, and not at the end", good, map[int]float64{8: 20, 64: 23, 256: 20, 1024: 20},
-			"crowd-8 … crowd-1024: commands per hold, largest by smallest; crowd-8-1ms … crowd-1024-1ms: commands per hold, largest by smallest"},
+			"strangers-8 … strangers-1024: commands per hold, largest by smallest; " +
+				"crowd-8 … crowd-1024: commands per hold, largest by smallest; crowd-8-1ms … crowd-1024-1ms: commands per hold, largest by smallest"},
 	} {
 		if got := missed(world(tt.ours, tt.commands)); got != tt.want {
 			t.Errorf("%s: missed\n%q, want\n%q", tt.what, got, tt.want)

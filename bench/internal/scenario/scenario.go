@@ -37,6 +37,10 @@ func Crowd(goroutines int, working bool) string {
 	return fmt.Sprintf("crowd-%d", goroutines)
 }
 
+// Strangers is the name of the scenario in which so many want one lock, each with a client of its own, as processes would: every hand-over
+// goes through the server.
+func Strangers(goroutines int) string { return fmt.Sprintf("strangers-%d", goroutines) }
+
 // All returns every scenario.
 func All() []Scenario {
 	all := []Scenario{
@@ -49,6 +53,10 @@ func All() []Scenario {
 			Scenario{Name: Crowd(n, false), Title: title, Goroutines: n, Locks: 1, Clients: 4, Times: 1},
 			Scenario{Name: Crowd(n, true), Title: title + ", 1 ms of work in each hold", Goroutines: n, Locks: 1, Clients: 4,
 				Work: work, Times: turns(n)})
+	}
+	for _, n := range Crowds {
+		title := fmt.Sprintf("%d goroutines on 1 lock, each with a client of its own", n)
+		all = append(all, Scenario{Name: Strangers(n), Title: title, Goroutines: n, Locks: 1, Clients: n, Times: 1})
 	}
 	return all
 }
