@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (s *Store) takeBack(id uint64, letter, rest string) (*party, error) {
 		return nil, nil
 	}
 	for _, r := range s.relays {
-		if p := r.has.current(); r.id == id && p != nil {
+		if p := r.has.current(); p != nil && slices.Contains(r.ids, id) {
 			r.lost = true
 			return p, driver.ErrGone
 		}

@@ -86,6 +86,9 @@ func (s *Store) stop(t *turn) {
 func (s *Store) vanished(t *turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t.isOver() {
+		return // somebody else's now
+	}
 	if r := t.relay; r != nil && r.has == t {
 		s.bury(r)
 	}

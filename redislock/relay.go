@@ -47,7 +47,7 @@ type relay struct {
 	row   []*party  // those who come next
 	has   *turn     // whose turn it is; nil: it has not begun
 	over  []*turn   // whose part is over since the server was told last
-	id    uint64    // by which the server knows the holder
+	ids   []uint64  // of those whose part is over, by one of which the server knows the holder; unless it was told
 	ended []string  // attempts whose part is over, and the server does not know that; the first is the one that it takes for the holder
 	lost  bool      // the server has taken the lock back, or wants it back: nothing is passed on any more
 	told  time.Time // when the server was told last
@@ -63,14 +63,6 @@ func (s *Store) begin(r *relay, t *turn, token uint64, asked driver.Instant, ttl
 	r.token, r.asked, r.ttl, r.has, r.told = token, asked, ttl, t, time.Now()
 	t.relay = r
 	s.relays[t.key] = r
-	r.know(t)
-}
-
-// know notes by which id the server knows the holder: t's. The mutex is held.
-func (r *relay) know(t *turn) {
-	if p := t.current(); p != nil {
-		r.id = p.id
-	}
 }
 
 // current is the call of Acquire that has the lock, or is about to be told so. The mutex is held.
@@ -145,7 +137,7 @@ func isShort(left, ttl time.Duration) bool { return left < ttl/10+2*driver.Margi
 // passOn gives t's lock to the next of its relay, if there is one: t, whose Release was called, is over then. The mutex is held.
 func (s *Store) passOn(t *turn) bool {
 	r := t.relay
-	if r == nil || r.has != t || r.lost || r.spare == 0 || len(t.parties) > 0 || t.doubt > 0 || !s.inbox.IsUp() {
+	if r == nil || r.has != t || r.lost || r.spare == 0 || len(t.parties) > 0 || t.doubt > 0 || t.holder == nil || !s.inbox.IsUp() {
 		return false
 	}
 	p := r.next()
@@ -163,6 +155,7 @@ func (s *Store) passOn(t *turn) bool {
 	if l := s.lines[t.key]; l != nil && len(r.row) == 0 {
 		l.hurry() // so that the lock is not free between this relay and the next
 	}
+	r.ids = append(r.ids, t.holder.id)
 	s.drop(t.holder)
 	t.released, t.holder, t.relay = true, nil, nil
 	return true
@@ -221,8 +214,8 @@ func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Durati
 	}
 	if r.asked, r.ttl = asked, left; told {
 		r.ended, r.told, t.known = nil, time.Now(), true
+		r.ids = nil
 		s.bury(r)
-		r.know(t)
 	}
 }
 

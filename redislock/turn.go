@@ -174,9 +174,6 @@ func (s *Store) leave(p *party, err error) (loser *party) {
 	for _, other := range t.parties { // they find the hold by asking; or the server knows the attempt by p's id, and must know theirs
 		other.lookNow()
 	}
-	if r := t.relay; r != nil && r.has == t && t.holder == p && len(r.ended) == 0 {
-		r.know(t) // a request may have changed its id
-	}
 	if len(t.parties) == 0 && t.holder == nil && t.doubt == 0 && t.relay == nil && (answered || !t.known) {
 		s.remove(t)
 	}
