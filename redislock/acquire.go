@@ -19,12 +19,12 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	p, passed := s.join(r)
+	p, passed, crowded := s.join(r)
 	w := wait{s: s, r: r, p: p}
 	if passed { // and the server does not know
 		_, _ = s.renew(ctx, p.turn, r.TTL) // the request that follows tells how things are
 	}
-	grant, err := w.run(ctx)
+	grant, err := w.run(ctx, crowded)
 	if loser := s.leave(p, err); loser != nil {
 		loser.tell(driver.ErrGone)
 	}
@@ -62,9 +62,11 @@ var (
 	errConfirm = errors.New("confirm")
 )
 
-func (w *wait) run(ctx context.Context) (*driver.Grant, error) {
-	if grant, err := w.ride(ctx); !errors.Is(err, errLook) {
-		return grant, err
+func (w *wait) run(ctx context.Context, crowded bool) (*driver.Grant, error) {
+	if crowded {
+		if grant, err := w.ride(ctx); !errors.Is(err, errLook) {
+			return grant, err
+		}
 	}
 	for {
 		reply, err := w.ask(ctx)

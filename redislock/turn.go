@@ -132,8 +132,9 @@ func (p *party) settle() {
 	}
 }
 
-// join begins a call of Acquire. It reports whether the attempt has a lock that was passed on to it, and the server does not know.
-func (s *Store) join(r *driver.Request) (p *party, passed bool) {
+// join begins a call of Acquire. It reports whether the attempt has a lock that was passed on to it, and the server does not know; and whether
+// others of this client wait for the lock.
+func (s *Store) join(r *driver.Request) (p *party, passed, crowded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turns[whoOf(r)]
@@ -147,7 +148,7 @@ func (s *Store) join(r *driver.Request) (p *party, passed bool) {
 	}
 	p.turn, p.lost = t, r.Lost
 	t.parties = append(t.parties, p)
-	return p, t.before() != ""
+	return p, t.before() != "", s.lines[t.key] != nil
 }
 
 // leave ends a call of Acquire. What was granted stays known, so that messages about it are heard, until it is released; and so does what
