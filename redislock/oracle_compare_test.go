@@ -73,11 +73,9 @@ func (w *twins) compare() {
 // compareInfo compares what is shown. A client that has passed a lock on inside itself tells the server a little later.
 func (w *twins) compareInfo(name string, mode driver.Mode) {
 	w.Helper()
-	var ours, model string
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if ours, model = w.shown(name, mode); ours == model || time.Now().After(end) {
-			break
-		}
+	ours, model := w.shown(name, mode)
+	for end := time.Now().Add(patience); ours != model && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		ours, model = w.shown(name, mode)
 	}
 	if ours != model {
 		w.failf("%s %s is\n%s, want\n%s", mode, name, ours, model)
