@@ -37,3 +37,10 @@ func (s *Store) Left() (lines, relays, passed int) {
 	}
 	return len(s.lines), len(s.relays), passed
 }
+
+// HoldBack makes newcomers hold back for so long, so that a test can be sure that they do.
+func (s *Store) HoldBack(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holdsBack = func(time.Duration) time.Duration { return d }
+}

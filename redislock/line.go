@@ -57,13 +57,16 @@ func (w *wait) mount() time.Duration {
 		w.packed = w.packs(s.channel)
 		return rideFor
 	}
-	patience := min(holdBack, l.waited/8)
+	patience := s.holdsBack(l.waited)
 	if s.relays[p.turn.key] == nil && l.queued == 0 && !l.others || patience < leastBack {
 		return 0
 	}
 	l.pending, p.turn.ttl = p, w.ttl
 	return patience
 }
+
+// holdsBack is for how long a newcomer holds back where the last one has waited for so long.
+func holdsBack(waited time.Duration) time.Duration { return min(holdBack, waited/8) }
 
 // A line is what this client knows of a lock for which some of its own wait.
 //

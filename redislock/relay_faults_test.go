@@ -157,7 +157,7 @@ func TestRelayRepetitionThatRides(t *testing.T) {
 	w.ends()
 	<-w.done
 	r.seen("holder <- a1, a2, a3, repeated")
-	until(t, "they have waited for so long that newcomers hold back", func() bool { return waited(t, r.there, "lock") > 200*time.Millisecond })
+	r.here.HoldBack(300 * time.Millisecond)
 	r.start()
 	r.next(0)
 	before, _ := r.here.Known()
@@ -178,7 +178,7 @@ func TestRelayRepetitionThatRides(t *testing.T) {
 // withRiders lets a relay run until two newcomers have come of which the second shares the place of the first, which is confirmed.
 func (r *relayed) withRiders(first *driver.Request) (f, rider *waiter) {
 	r.Helper()
-	until(r, "they have waited for so long that newcomers hold back", func() bool { return waited(r, r.there, "lock") > 200*time.Millisecond })
+	r.here.HoldBack(300 * time.Millisecond)
 	r.start()
 	r.next(0)
 	before, _ := r.here.Known()
@@ -309,7 +309,7 @@ func TestRelayDoesNotHearOfItsBreak(t *testing.T) {
 func TestRelayRiders(t *testing.T) {
 	t.Parallel()
 	r := newRelayed(t, 3)
-	until(t, "they have waited for so long that newcomers hold back", func() bool { return waited(t, r.there, "lock") > 200*time.Millisecond })
+	r.here.HoldBack(300 * time.Millisecond)
 	last := r.start().Token
 	last = max(last, r.next(0).Token)
 	var riders []*waiter
