@@ -44,3 +44,10 @@ func (s *Store) HoldBack(d time.Duration) {
 	defer s.mu.Unlock()
 	s.holdsBack = func(time.Duration) time.Duration { return d }
 }
+
+// RideFor lets those who share a place wait for so long before they ask: a test can then tell those who were forgotten.
+func (s *Store) RideFor(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ridesFor = d
+}

@@ -55,7 +55,7 @@ func (w *wait) mount() time.Duration {
 		first.riders, p.with = append(first.riders, p), first
 		s.number(p)
 		w.packed = w.packs(s.channel)
-		return rideFor
+		return s.ridesFor
 	}
 	patience := s.holdsBack(l.waited)
 	if s.relays[p.turn.key] == nil && l.queued == 0 && !l.others || patience < leastBack {

@@ -56,6 +56,7 @@ type Store struct {
 
 	lastSpan  atomic.Pointer[span] // that was sent
 	holdsBack func(waited time.Duration) time.Duration
+	ridesFor  time.Duration
 	storeKey  string
 
 	mu      sync.Mutex
@@ -89,7 +90,7 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 		opening: make(chan struct{}, 1), turns: make(map[who]*turn), parties: make(map[uint64]*party),
 		lines: make(map[string]*line), relays: make(map[string]*relay),
 	}
-	s.storeKey, s.holdsBack = s.keys.store(), holdsBack
+	s.storeKey, s.holdsBack, s.ridesFor = s.keys.store(), holdsBack, rideFor
 	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(randomText())
 	s.life, s.end = context.WithCancel(context.Background())
