@@ -183,18 +183,24 @@ type wait struct {
 // of returns the wait with the values of ctx.
 func (w *wait) of(ctx context.Context) context.Context { return boundless{w, ctx} }
 
-// A boundless context is one that ends with another, and has its own values.
+// A boundless context is one that ends with a wait, and has the values of its call's context.
 type boundless struct {
-	context.Context
+	*wait
 	values context.Context
 }
 
-// Value asks the other only for what it needs to find out what it is.
+// Value has nothing of another call's. The wait that ends with the client only has no values, but is known to package context, which asks
+// here.
 func (b boundless) Value(key any) any {
-	if v := b.values.Value(key); v != nil {
+	if v := b.values.Value(key); v != nil || b.wait.done != nil {
 		return v
 	}
-	return b.Context.Value(key)
+	return b.wait.Value(key)
+}
+
+// AfterFunc is what package context looks for where it does not know a context: without it each child would cost a goroutine.
+func (b boundless) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(b.wait.Context, f)
 }
 
 // end counts a call down.

@@ -83,6 +83,7 @@ func (t *target) reenterOrAcquire(ctx context.Context, wait *wait, noWait bool, 
 			TTL: t.config.ttl, Keep: t.config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
 		}
 		hold, err := a.run(&a.wait, &backoff)
+		a.wait = boundless{} // the hold does not need the caller's context
 		switch {
 		case err == nil:
 			return hold, nil

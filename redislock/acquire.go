@@ -19,11 +19,18 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 		return nil, err
 	}
 	p, passed, crowded := s.join(r)
-	w := wait{s: s, r: r, p: p}
-	if passed { // and the server does not know
-		_, _ = s.renew(ctx, p.turn, r.TTL) // the request that follows tells how things are
+	if p == nil {
+		return nil, fmt.Errorf("%w: it was released before it was asked for again", driver.ErrGone)
 	}
-	grant, err := w.run(ctx, crowded)
+	w := wait{s: s, r: r, p: p}
+	var grant *driver.Grant
+	var err error
+	if passed { // and the server does not know: what is asked next must not find somebody whose part is over
+		_, err = s.renew(ctx, p.turn, r.TTL)
+	}
+	if err == nil || errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrBroken) {
+		grant, err = w.run(ctx, crowded)
+	}
 	if loser := s.leave(p, err); loser != nil {
 		loser.tell(driver.ErrGone)
 	}
@@ -138,14 +145,17 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	before := w.asked
 	w.asked = s.clock.Now()
 	t := w.p.turn
-	w.packed = w.packs(channel)
-	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, s.micros(w.ttl), how, w.packed)
+	packed := w.packs(channel)
+	if w.packed = packed; channel == "" {
+		w.packed = "" // nothing is passed on to who cannot be told
+	}
+	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, s.micros(w.ttl), how, packed)
 	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
 		return reply{}, err
 	}
 	if err != nil {
-		defer func() { w.packed = w.packs(channel) }() // the server knows it by the id before
-		w.asked = before                               // it proves nothing about when the lock was not held yet
+		w.packed = ""    // the server knows it by the id before
+		w.asked = before // it proves nothing about when the lock was not held yet
 	}
 	if released := s.answered(w.p, err != nil); released && err == nil {
 		return reply{}, driver.ErrGone

@@ -1013,7 +1013,7 @@ local function take(st, now)
     return nil
   end
   if now < LEAST_TOKEN then
-    return {'G', now}
+    return {'G', now, 0, ttl}
   end
   return now
 end

@@ -34,7 +34,9 @@ func (s *Store) hear(text string) {
 		p.older = s.readPush(p, rest)
 	case p != nil && letter == "g":
 		s.take(p, letter, rest)
-		if p = s.supersede(p.turn); p != nil {
+		if granted := p.pushed; granted == nil {
+			p = nil
+		} else if p = s.supersede(p.turn, granted.token); p != nil {
 			lost = driver.ErrGone
 		}
 	case p != nil:
@@ -56,7 +58,7 @@ func (s *Store) takeBack(id uint64, letter, rest string) (*party, error) {
 	}
 	for _, r := range s.relays {
 		if p := r.has.current(); p != nil && slices.Contains(r.ids, id) {
-			r.lost = true
+			r.lose()
 			return p, driver.ErrGone
 		}
 	}
@@ -81,11 +83,11 @@ func (s *Store) take(p *party, letter, rest string) (lost error) {
 		micros, _ := strconv.ParseInt(rest, 10, 64)
 		p.lookAgain(time.Duration(micros)*time.Microsecond + slack)
 	case "b":
-		p.stop()
 		now, by, _ := strings.Cut(rest, " ")
+		p.stop(now == "1")
 		return &driver.Broken{By: by, Now: now == "1"}
 	case "l":
-		p.stop()
+		p.stop(true)
 		return driver.ErrGone
 	}
 	return nil
@@ -135,7 +137,19 @@ func (s *Store) reconnected() {
 
 // disconnected: nothing more is heard for now. Who waits goes on waiting: its place is kept for a while, and it asks again as soon as
 // it can be told.
-func (s *Store) disconnected(error) { s.deaf.Store(time.Now().UnixNano()) }
+//
+// Nothing is passed on that was granted before: a message that it was broken may be lost.
+func (s *Store) disconnected(error) {
+	s.deaf.Store(time.Now().UnixNano())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.relays {
+		r.lost = true
+	}
+	for _, p := range s.parties {
+		p.stop(false)
+	}
+}
 
 // claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
 func (s *Store) claimLater(p *party, ttl time.Duration, until driver.Instant) {

@@ -55,7 +55,7 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Dur
 	case saysGuarded:
 		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
 	case saysBroken:
-		s.stop(t)
+		s.stop(t, answer.number(1) == 1)
 		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}
 		if answer.number(2) == 1 && !broken.Now {
 			return 0, errors.Join(broken, driver.ErrGone)
@@ -73,12 +73,12 @@ func unrenewed(err error) error {
 	return err
 }
 
-// stop keeps t's lock from being passed on: it was broken.
-func (s *Store) stop(t *turn) {
+// stop keeps t's lock from being passed on: it was broken, at once or not.
+func (s *Store) stop(t *turn, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.relay != nil {
-		t.relay.lost = true
+	if p := t.current(); p != nil {
+		p.stop(now)
 	}
 }
 

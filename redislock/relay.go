@@ -62,7 +62,9 @@ const (
 func (s *Store) begin(r *relay, t *turn, token uint64, asked driver.Instant, ttl time.Duration) {
 	r.token, r.asked, r.ttl, r.has, r.told = token, asked, ttl, t, time.Now()
 	t.relay = r
-	s.relays[t.key] = r
+	if now := s.relays[t.key]; !r.lost && (now == nil || now.token < token) {
+		s.relays[t.key] = r
+	}
 }
 
 // current is the call of Acquire that has the lock, or is about to be told so. The mutex is held.
@@ -73,25 +75,35 @@ func (t *turn) current() *party {
 	return t.holder
 }
 
-// supersede ends the relay that has t's lock, if t is not in it: t was granted the lock, so that the server has taken it back. It returns who
-// has lost it, and must be told; or nil. The mutex is held.
-func (s *Store) supersede(t *turn) *party {
+// supersede ends the relay that has t's lock, if t is not in it: t was granted the lock, under that token, so that the server has taken it
+// back. It returns who has lost it, and must be told; or nil. The mutex is held.
+func (s *Store) supersede(t *turn, token uint64) *party {
 	r := s.relays[t.key]
-	if r == nil || r.has == t || r == t.relay {
-		return nil
+	if r == nil || r.has == t || r == t.relay || token < r.token {
+		return nil // or t's own grant is the older one
 	}
-	r.lost = true
+	r.lose()
 	delete(s.relays, t.key)
 	return r.has.current()
 }
 
-// stop keeps what p has, or was granted, from being passed on: it was told that it has lost it, or must let go. The mutex is held.
-func (p *party) stop() {
-	for _, r := range []*relay{p.turn.relay, p.pushed.row(), p.older.row()} {
-		if r != nil {
+// stop keeps what p has, or was granted, from being passed on: it was told that it must let go, or, with gone, that it has lost it. The mutex is
+// held.
+func (p *party) stop(gone bool) {
+	for _, r := range [...]*relay{p.turn.relay, p.pushed.row(), p.older.row()} {
+		switch {
+		case r != nil && gone:
+			r.lose()
+		case r != nil:
 			r.lost = true
 		}
 	}
+}
+
+// lose: the lock is somebody else's, or free. The mutex is held.
+func (r *relay) lose() {
+	r.lost = true
+	r.scatter()
 }
 
 // row is the relay that a push begins, or nil.
@@ -166,7 +178,7 @@ func (r *relay) next() *party {
 	for ; len(r.row) > 0; r.row = r.row[1:] {
 		switch p := r.row[0]; {
 		case p.turn.released, p.served():
-		case !p.sits, p.turn.doubt > 0, len(p.turn.parties) > 1:
+		case !p.sits, p.turn.doubt > 0, len(p.turn.parties) > 1, p.turn.packed == "":
 			return nil
 		default:
 			return p

@@ -39,9 +39,6 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 		return err
 	}
 	s.mu.Lock()
-	if t.relay != nil {
-		s.bury(t.relay)
-	}
 	s.remove(t)
 	s.mu.Unlock()
 	switch answer.says {

@@ -133,11 +133,14 @@ func (p *party) settle() {
 }
 
 // join begins a call of Acquire. It reports whether the attempt has a lock that was passed on to it, and the server does not know; and whether
-// others of this client wait for the lock.
+// others of this client wait for the lock. No party: the attempt has passed the lock on, and is over.
 func (s *Store) join(r *driver.Request) (p *party, passed, crowded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.turns[whoOf(r)]
+	if t != nil && t.isOver() {
+		return nil, false, false
+	}
 	if t == nil || t.released {
 		t = s.newTurn(r)
 		s.turns[t.who] = t
@@ -179,7 +182,7 @@ func (s *Store) leave(p *party, err error) (loser *party) {
 		s.remove(t)
 	}
 	if granted && len(s.relays) > 0 {
-		loser = s.supersede(t)
+		loser = s.supersede(t, p.grant.Token)
 	}
 	return loser
 }
@@ -197,6 +200,9 @@ func (s *Store) drop(p *party) {
 func (s *Store) remove(t *turn) {
 	s.drop(t.holder)
 	s.ends(t)
+	if r := t.relay; r != nil && r.has == t {
+		s.bury(r)
+	}
 	t.holder, t.relay = nil, nil
 	if s.turns[t.who] == t {
 		delete(s.turns, t.who)
