@@ -20,7 +20,6 @@ type attempt struct {
 	req     driver.Request
 	config  *lockConfig
 	started driver.Instant // 0 without an observer, who is told how long things took
-	wait    boundless      // ends with the caller's context, or with the client
 	asked   bool           // the store was asked for the lock at least once
 
 	standing atomic.Pointer[driver.Progress] // how things stood when last heard of
@@ -108,7 +107,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 	if grant == nil {
 		return nil, errors.New("the driver answered neither with a grant nor with an error, against its contract")
 	}
-	if grant.Lease != nil && g.Session == 0 && a.wantsMore(grant) {
+	if grant.Lease != nil && a.config.grace > grant.TTL/2 && grant.TTL < a.req.TTL && g.Session == 0 {
 		if grant, err = a.confirm(ctx, grant); err != nil {
 			return nil, err
 		}
@@ -116,14 +115,7 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 	return a.adopt(grant)
 }
 
-// wantsMore reports that a grant is short, because it was pushed and lives only until it is claimed, and its Grace needs more than that; or
-// that it counts from a moment long past, and is Fixed, so that no renewal will make good for it.
-func (a *attempt) wantsMore(grant *driver.Grant) bool {
-	return a.config.grace > grant.TTL/2 && grant.TTL < a.req.TTL ||
-		a.config.fixed && a.c.clock.Now().Sub(grant.Asked) > a.req.TTL/10
-}
-
-// confirm renews a grant that is not enough.
+// confirm renews a grant that is short, because it was pushed and lives only until it is claimed: its Grace needs more than that.
 func (a *attempt) confirm(ctx context.Context, grant *driver.Grant) (*driver.Grant, error) {
 	asked := a.c.clock.Now()
 	holds, err := grant.Lease.Renew(ctx, a.req.TTL)

@@ -69,21 +69,20 @@ func (t *target) precheck(ctx context.Context) error {
 
 // reenterOrAcquire waits until wait ends: with the caller's ctx or with the client. The hold ends with neither.
 func (t *target) reenterOrAcquire(ctx context.Context, wait *wait, noWait bool, started driver.Instant) (*Hold, error) {
-	c := t.c
+	c, until := t.c, wait.of(ctx)
 	if outer := heldIn(ctx, c, t.name); outer != nil && t.mode != driver.Permits {
-		if hold, err := t.reenter(wait.of(ctx), outer, noWait); hold != nil || err != nil {
+		if hold, err := t.reenter(until, outer, noWait); hold != nil || err != nil {
 			return hold, err
 		}
 	}
 	backoff := c.backoff()
 	for tries := 1; ; tries++ {
-		a := &attempt{c: c, config: &t.config, started: started, wait: boundless{wait, ctx}}
+		a := &attempt{c: c, config: &t.config, started: started}
 		a.req = driver.Request{
 			Name: t.name, Attempt: c.attempts.Next(), Label: t.config.label(), Mode: t.mode, N: t.n, Limit: t.limit,
 			TTL: t.config.ttl, Keep: t.config.minHold, NoWait: noWait, Waiting: a.waiting, Lost: a.storeLost,
 		}
-		hold, err := a.run(&a.wait, &backoff)
-		a.wait = boundless{} // the hold does not need the caller's context
+		hold, err := a.run(until, &backoff)
 		switch {
 		case err == nil:
 			return hold, nil

@@ -129,12 +129,17 @@ func (w *wait) news(last bool) (*driver.Grant, error) {
 		case p.pushed.relay != nil:
 			s.begin(p.pushed.relay, p.turn, p.pushed.token, asked, ttl)
 		}
-		left := asked.Add(ttl).Sub(s.clock.Now())
+		now, end := s.clock.Now(), asked.Add(ttl)
+		left := end.Sub(now)
 		if isShort(left, ttl) || w.r.Keep > 0 {
 			return nil, errConfirm
 		}
 		want := w.r.TTL
-		p.claim = time.AfterFunc(min(left*45/100, again), func() { s.claimLater(p, want, asked.Add(ttl)) })
+		p.claim = time.AfterFunc(min(left*45/100, again), func() { s.claimLater(p, want, end) })
+		if p.turn.relay != nil && p.pushed.relay == nil {
+			// It was passed on: its own time begins now. What is left of the relay's ends with the same margin as for the others.
+			asked, ttl = now, left-driver.Margin(ttl)+driver.Margin(left)
+		}
 		return p.granted(p.pushed.token, p.pushed.spare, asked, ttl), nil
 	case p.look:
 		return nil, errLook
