@@ -101,11 +101,16 @@ func (c *Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // begin counts a call, so that Close can wait for it. Its error is ErrClosed, or that there is no store.
 func (c *Client) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.countUp()
+}
+
+// countUp is begin. c.mu is held.
+func (c *Client) countUp() error {
 	if _, none := c.store.(noStore); none {
 		return errNoStore
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
 		return c.gone
 	}
@@ -122,15 +127,11 @@ func (c *Client) isClosed() bool {
 
 // beginWait is begin for a call that waits: until ctx ends, or the client. end it with endWait.
 func (c *Client) beginWait(ctx context.Context) (*wait, error) {
-	if _, none := c.store.(noStore); none {
-		return nil, errNoStore
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return nil, c.gone
+	if err := c.countUp(); err != nil {
+		return nil, err
 	}
-	c.running++
 	done := ctx.Done()
 	if done == nil { // it can end with nothing but the client
 		return &c.endless, nil
@@ -152,8 +153,8 @@ func (c *Client) endWait(w *wait) {
 	}
 }
 
-// idleWait counts a call down, and one of w's. The wait without calls that is left over is remembered, because mostly the next call has the same context; it
-// returns the one that was remembered before.
+// idleWait counts a call down, and one of w's. The wait without calls that is left over is remembered, because mostly the next call has the
+// same context; it returns the one that was remembered before.
 func (c *Client) idleWait(w *wait) (old *wait) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,11 +89,7 @@ func (s *Store) vanished(t *turn) {
 	if t.isOver() {
 		return // somebody else's now
 	}
-	if r := t.relay; r != nil && r.has == t {
-		s.bury(r)
-	}
-	s.ends(t)
-	t.relay = nil
+	s.dissolve(t)
 	if len(t.parties) == 0 && t.doubt == 0 {
 		s.remove(t)
 	}

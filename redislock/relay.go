@@ -241,6 +241,15 @@ func (s *Store) bury(r *relay) {
 	r.over = nil
 }
 
+// dissolve ends the relay that t has, once the server knows of nobody in it. The mutex is held.
+func (s *Store) dissolve(t *turn) {
+	s.ends(t)
+	if r := t.relay; r != nil && r.has == t {
+		s.bury(r)
+	}
+	t.relay = nil
+}
+
 // ends ends the relay that t has: whoever is left of it asks, and those who waited for its end. The mutex is held.
 func (s *Store) ends(t *turn) {
 	r := t.relay

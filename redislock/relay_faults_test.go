@@ -34,6 +34,16 @@ func served(w *waiter) bool {
 	}
 }
 
+// lastTwo: the second of three has the lock, and then the third.
+func (r *relayed) lastTwo() {
+	r.Helper()
+	r.keeps(1)
+	r.waiters[2].waits()
+	letGo(r, r.here, r.waiters[1].r)
+	r.waiters[2].served()
+	letGo(r, r.here, r.waiters[2].r)
+}
+
 // The first is broken at once after it has passed the lock on, before the server could be told. The renewal that tells it arrives after the
 // break, and is answered as if nothing had happened. The lock was lost all the same: nobody behind it may begin.
 func TestRelayBrokenBeforeItIsTold(t *testing.T) {
@@ -85,11 +95,7 @@ func TestRelayBrokenBeforeItBegins(t *testing.T) {
 		r.waiters[1].served() // by the server
 		letGo(t, r.here, r.waiters[0].r)
 		shown(t, r.here, "lock") // whoever has got something tells the server
-		r.keeps(1)
-		r.waiters[2].waits()
-		letGo(t, r.here, r.waiters[1].r)
-		r.waiters[2].served()
-		letGo(t, r.here, r.waiters[2].r)
+		r.lastTwo()
 	}
 }
 
@@ -298,11 +304,7 @@ func TestRelayDoesNotHearOfItsBreak(t *testing.T) {
 		t.Error(err)
 	}
 	r.seen("a2 <- a3")
-	r.keeps(1)
-	r.waiters[2].waits()
-	letGo(t, r.here, r.waiters[1].r)
-	r.waiters[2].served()
-	letGo(t, r.here, r.waiters[2].r)
+	r.lastTwo()
 }
 
 // Riders, who have no place in the server, give up without a trace, and those who stay are served.

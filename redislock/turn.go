@@ -199,11 +199,8 @@ func (s *Store) drop(p *party) {
 // remove forgets a turn. The mutex is held.
 func (s *Store) remove(t *turn) {
 	s.drop(t.holder)
-	s.ends(t)
-	if r := t.relay; r != nil && r.has == t {
-		s.bury(r)
-	}
-	t.holder, t.relay = nil, nil
+	s.dissolve(t)
+	t.holder = nil
 	if s.turns[t.who] == t {
 		delete(s.turns, t.who)
 	}
