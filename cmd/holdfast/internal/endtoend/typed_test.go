@@ -174,8 +174,10 @@ func TestStopByKillAfterStop(t *testing.T) {
 	for i := range 3 {
 		x.do("bg")
 		w.await("a", "got CONT", i+1)
+		until(t, "both run", func() bool { return !program.isStopped() && !command.isStopped() })
 		signalled(t, program, unix.SIGTSTP)
 		stopped(t, program, command)
+		x.knowsOfTheStop() // else it takes the job for one that runs, and does not continue it
 	}
 	x.do("bg; kill %1; wait")
 	w.isFree("x")
