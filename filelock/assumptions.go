@@ -1,0 +1,22 @@
+package filelock
+
+import "holdfast.dev/driver"
+
+// Assumptions is what the torture test holds this store to. Holds live as long as their processes, by the kernel's count of open
+// files: there is no server, no network and no clock that could go wrong.
+func Assumptions() []driver.Assumption {
+	return []driver.Assumption{
+		{Fault: driver.WorkerStop, Class: driver.Within,
+			Why: "a process that stands still keeps its locks: nothing runs out"},
+		{Fault: driver.WorkerStopInside, Class: driver.Within,
+			Why: "the same; others wait until it goes on"},
+		{Fault: driver.WorkerKill, Class: driver.Within,
+			Why: "the kernel lets go of its files, and whoever waits for them wakes"},
+		{Fault: driver.Starve, Class: driver.Within,
+			Why: "no step has a deadline"},
+		{Fault: driver.BreakNow, Class: driver.Beyond,
+			Why: "the lock is free at once; its holder is told, but may be in the middle of something"},
+		{Fault: driver.Unlink, Class: driver.Beyond,
+			Why: "a new file is made for the same lock, and knows nothing of who holds the old one; holders look at the path, and are told"},
+	}
+}
