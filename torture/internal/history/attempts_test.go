@@ -91,7 +91,7 @@ func TestFaultsAndStops(t *testing.T) {
 func TestStrayRecords(t *testing.T) {
 	for name, records := range map[string][]history.Record{
 		"an answer that nobody asked for": {{At: 1, Op: history.Acquire, Phase: history.Done, Attempt: 9}},
-		"asked twice": {{At: 1, Op: history.Acquire, Phase: history.Asked, Attempt: 9}, {At: 2, Op: history.Acquire, Phase: history.Asked, Attempt: 9}},
+		"asked twice":                     {{At: 1, Op: history.Acquire, Phase: history.Asked, Attempt: 9}, {At: 2, Op: history.Acquire, Phase: history.Asked, Attempt: 9}},
 	} {
 		h, err := history.New(meta, records)
 		if err != nil {
