@@ -1,0 +1,2 @@
+// Package check decides what a history proves.
+package check
