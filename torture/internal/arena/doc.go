@@ -1,0 +1,110 @@
+// Package arena is where locks are tortured: a store, real and private, the ways to it, and all that can be done to both.
+//
+// # Another store
+//
+// It is one file: a Kind with a name, the driver's own Assumptions, and a Start that returns an Arena. An Arena says what a worker
+// process opens, and which Causes it has: what Network and Server know how to do to any proxy and any server, what Workers can
+// do to any process, and what only this store has. Every fault that the driver lists must have a Cause, and every Cause must be listed
+// by the driver: a test compares them. To which class a fault belongs only the driver says.
+//
+// # Causes
+//
+// A Cause brings a fault about, lets it last, and mends it: when Do returns everything works again, and the server answers. All chance
+// comes from Scene.Random, so that a seed gives the same schedule again.
+package arena
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A Kind of store.
+type Kind struct {
+	Name        string
+	Assumptions func() []driver.Assumption
+
+	// OneProcess: all workers are goroutines of one process, because the store is inside it.
+	OneProcess bool
+
+	Start func(ctx context.Context, o Options) (Arena, error)
+}
+
+// Kinds are the stores that there are.
+func Kinds() []Kind { return []Kind{memory(), file(), redis()} }
+
+// Find returns the kind of that name.
+func Find(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Options is how an arena is wanted.
+type Options struct {
+	Dir       string // of its own, empty; removed by whoever made it
+	TTL       time.Duration
+	Processes int            // how many worker processes there will be
+	Faults    []driver.Fault // that it must be able to cause
+}
+
+// An Arena is a store that was started.
+type Arena interface {
+	Store(process int) string // what the n-th process opens: an URL
+	Causes() map[driver.Fault]Cause
+
+	// Settle makes good what faults have left behind for good, such as a clock that goes wrong. Nobody holds anything any more.
+	Settle(ctx context.Context) error
+
+	Left(ctx context.Context) ([]string, error) // what is in the store and should not, two TTLs after all have ended
+	Versions() []string                         // of programs: "redis 7.0.15"
+	Close() error
+}
+
+// A Cause brings a fault about.
+type Cause struct {
+	Do    func(ctx context.Context, s *Scene) error
+	Heals time.Duration // what must pass after it, beyond a TTL, before somebody can acquire: a guard
+	Loses bool          // the store forgets holds, at once
+}
+
+// A Scene is what causes can reach.
+type Scene struct {
+	TTL     time.Duration
+	Locks   []string
+	Random  *rand.Rand
+	Workers Workers
+}
+
+// Workers are the processes that use the locks.
+type Workers interface {
+	Count() int
+	Stop(process int) (goOn func()) // returns when it stands still; goOn may be called once
+	StopInside(ctx context.Context) (goOn func(), err error)
+	Kill(process int)
+	Tell(process int, line string)
+	Burn(ctx context.Context, processes int) (end func(), err error) // so many processes use all the time they get
+}
+
+// Pass lets time pass.
+func (s *Scene) Pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Between returns a duration between two multiples of the TTL.
+func (s *Scene) Between(least, most float64) time.Duration {
+	return time.Duration((least + (most-least)*s.Random.Float64()) * float64(s.TTL))
+}
+
+// Process returns one of the processes.
+func (s *Scene) Process() int { return s.Random.IntN(s.Workers.Count()) }

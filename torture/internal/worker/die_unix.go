@@ -1,0 +1,17 @@
+//go:build unix
+
+package worker
+
+import (
+	"os"
+	"syscall"
+
+	"holdfast.dev/torture/internal/history"
+)
+
+// die is kill −9, in the middle of everything.
+func (t *turn) die() {
+	t.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: t.Process})
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}

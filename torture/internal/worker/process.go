@@ -1,0 +1,206 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/driver"
+	"holdfast.dev/torture/internal/history"
+	"holdfast.dev/torture/internal/resource"
+)
+
+// An Opener opens what Config.Store names.
+type Opener func(ctx context.Context, store string, options ...holdfast.OpenOption) (*holdfast.Client, error)
+
+// A process is one worker process.
+type process struct {
+	Config
+	log      *history.Writer
+	clients  []*holdfast.Client
+	locks    map[string]uint16
+	attempts atomic.Uint64
+	draining chan struct{}
+}
+
+// Main is the process: it returns the code to end with, and says on errs why it is not 0.
+func Main(in io.Reader, errs io.Writer, open Opener) int {
+	input := bufio.NewReader(in)
+	line, err := input.ReadBytes('\n')
+	p := &process{draining: make(chan struct{}), locks: make(map[string]uint16)}
+	if err == nil {
+		err = json.Unmarshal(line, &p.Config)
+	}
+	if err == nil {
+		err = p.run(input, open)
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "worker process %d: %v\n", p.Process, err)
+		return 1
+	}
+	return 0
+}
+
+func (p *process) run(input *bufio.Reader, open Opener) error {
+	file, err := os.OpenFile(p.History, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	p.log = history.NewWriter(file)
+	for i, lock := range p.Locks {
+		p.locks[lock.Name] = uint16(i)
+	}
+	go p.listen(input)
+	before := p.warmUp()
+	p.log.Append(history.Record{Op: history.Process, Phase: history.Started, Process: p.Process})
+	if err := p.open(open); err != nil {
+		return errors.Join(err, p.close())
+	}
+	err = p.work()
+	if err := errors.Join(err, p.close()); err != nil {
+		return err
+	}
+	p.rest(before)
+	return p.log.Err()
+}
+
+// listen obeys the controller, and ends the process with it.
+func (p *process) listen(input *bufio.Reader) {
+	for {
+		line, err := input.ReadString('\n')
+		command, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case err != nil:
+			os.Exit(1)
+		case command == "drain":
+			close(p.draining)
+		case command == "break":
+			if lock, err := strconv.Atoi(argument); err == nil && lock < len(p.Locks) && len(p.clients) > 0 {
+				go p.breakNow(p.Locks[lock].Name)
+			}
+		}
+	}
+}
+
+// breakNow is an administrator who sees a holder and frees the lock at once. If nobody holds it just then there is nothing to do.
+func (p *process) breakNow(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.TTL)
+	defer cancel()
+	info, err := p.clients[0].Inspect(ctx, name)
+	if err == nil && len(info.Holders) > 0 {
+		p.clients[0].Break(ctx, name, info.Holders[0].Token, holdfast.Now())
+	}
+}
+
+// open opens the clients, and tries again while the store cannot be reached: a fault may be going on.
+func (p *process) open(open Opener) error {
+	for range (len(p.Workers) + p.PerClient - 1) / p.PerClient {
+		for begun := time.Now(); ; {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			client, err := open(ctx, p.Store, holdfast.WithObserver(holdfast.ObserverFunc(p.observe)))
+			cancel()
+			if err == nil {
+				p.clients = append(p.clients, client)
+				break
+			}
+			if time.Since(begun) > openWithin {
+				return fmt.Errorf("opening the store: %w", err)
+			}
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-p.draining:
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// openWithin is how long the store may be out of reach when a process starts: longer than any fault.
+const openWithin = 30 * time.Second
+
+func (p *process) close() error {
+	var all []error
+	for _, c := range p.clients {
+		if err := c.Close(); err != nil {
+			all = append(all, fmt.Errorf("closing a client: %w", err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// observe records what happens by itself: a place in the queue, and renewals.
+func (p *process) observe(_ context.Context, e holdfast.Event) {
+	r := history.Record{At: history.Now(), Process: p.Process, Lock: p.locks[e.Name]}
+	switch e.Kind {
+	case holdfast.EventWaiting:
+		if e.Progress.Guard > 0 { // nobody has a place that anybody would pass over
+			return
+		}
+		_, number, _ := strings.Cut(e.Label, " ")
+		r.Op, r.Phase = history.Acquire, history.Queued
+		r.Attempt, _ = strconv.ParseUint(number, 10, 64)
+		p.log.Append(r)
+	case holdfast.EventRenewed:
+		r.Op, r.Phase, r.Token, r.Value = history.Hold, history.Renewed, e.Token, int64(r.At.Add(e.Left))
+		p.log.Append(r)
+	}
+}
+
+func (p *process) work() error {
+	var all sync.WaitGroup
+	failures := make([]error, len(p.Workers))
+	for i, number := range p.Workers {
+		if i/p.PerClient >= len(p.clients) {
+			break // it was told to drain before the store could be reached
+		}
+		w := &worker{process: p, number: number, client: p.clients[i/p.PerClient], random: rand.New(rand.NewPCG(p.Seed, uint64(number)))}
+		all.Go(func() { failures[i] = w.run() })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// A count is how much there is of what could leak.
+type count struct{ goroutines, descriptors int }
+
+// warmUp lets everything be made that is made once for a process, and counts then.
+func (p *process) warmUp() count {
+	driver.Boot().At(driver.Boot().Now().Add(time.Hour), func() {})()
+	if c, err := resource.Dial(p.Resource); err == nil {
+		c.Close()
+	}
+	return counted()
+}
+
+func counted() count {
+	files, _ := os.ReadDir("/proc/self/fd")
+	return count{runtime.NumGoroutine(), len(files)}
+}
+
+// rest says what is left beyond what was there before, once it does not become less any more.
+func (p *process) rest(before count) {
+	left := counted()
+	for begun := time.Now(); (left.goroutines > before.goroutines || left.descriptors > before.descriptors) && time.Since(begun) < 3*time.Second; {
+		time.Sleep(5 * time.Millisecond)
+		left = counted()
+	}
+	r := history.Record{Op: history.Process, Phase: history.Rest, Process: p.Process}
+	r.Flags, r.Value = history.Goroutines, int64(left.goroutines-before.goroutines)
+	p.log.Append(r)
+	r.Flags, r.Value = history.Descriptors, int64(left.descriptors-before.descriptors)
+	p.log.Append(r)
+}
