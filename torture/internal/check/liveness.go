@@ -1,0 +1,133 @@
+package check
+
+import (
+	"sort"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/torture/internal/history"
+)
+
+// healing is how long it may take, beyond a TTL and a fault's own guard, until somebody has a lock after a fault.
+const healing = time.Second
+
+// A heal is a lock that was free, and waited for, when a fault had healed.
+type heal struct {
+	fault  int // index into the round's faults
+	lock   *lock
+	took   time.Duration    // until somebody had it
+	waiter *history.Attempt // not nil: nobody did, and this one waited all the time
+}
+
+// liveness is checker 6.
+func liveness(r *round) []Violation {
+	var found []Violation
+	for _, h := range r.heals {
+		if h.waiter == nil {
+			continue
+		}
+		f := r.faults[h.fault]
+		v := r.violation("liveness", h.lock, f.To.Add(h.took), []uint64{h.waiter.Number},
+			"nobody got the lock in the %s after %s had healed, and %s waited for it all the time", ms(h.took), r.fault(f).Name, who(h.waiter))
+		v.Fault = r.fault(f).Name
+		found = append(found, v)
+	}
+	return append(found, unserved(r)...)
+}
+
+// findHeals looks at each fault that healed, and each lock. A lock that is held by somebody who knows that he holds it is not free before he
+// stops believing so; the time runs from then on. If another fault is going on, or begins before the time is over, nothing can be said.
+func (r *round) findHeals() []heal {
+	var found []heal
+	for i, f := range r.faults {
+		if !f.Healed {
+			continue
+		}
+		calm := r.calmUntil(i)
+		bound := r.Meta.TTL + healing + r.fault(f).Heals
+		for _, l := range r.locks {
+			free := max(f.To, l.heldUntil(f.To))
+			deadline := free.Add(bound)
+			n := sort.Search(len(l.grants), func(i int) bool { return l.grants[i].Answered >= f.To })
+			switch {
+			case n < len(l.grants) && l.grants[n].Answered <= deadline:
+				if next := l.grants[n].Answered; free == f.To && next < calm && r.waiter(l, f.To, f.To) != nil {
+					found = append(found, heal{fault: i, lock: l, took: next.Sub(f.To)})
+				}
+			case deadline < calm && deadline <= r.end:
+				if waiter := r.waiter(l, f.To, deadline); waiter != nil {
+					found = append(found, heal{i, l, deadline.Sub(f.To), waiter})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// calmUntil is when the next fault begins after one has healed; when that one healed, if another is going on.
+func (r *round) calmUntil(i int) driver.Instant {
+	healed, calm := r.faults[i].To, driver.Never
+	for j, f := range r.faults {
+		switch {
+		case j == i || f.To <= healed && f.From < healed:
+		case f.From <= healed:
+			return healed
+		default:
+			calm = min(calm, f.From)
+		}
+	}
+	return calm
+}
+
+// waits reports whether an attempt waits for as long as it takes.
+func waits(a *history.Attempt) bool { return a.Way == history.ByLock || a.Way == history.ByLeader }
+
+// waiter finds somebody who waited for a lock all the time from one moment to another, and whose process ran meanwhile.
+func (r *round) waiter(l *lock, from, to driver.Instant) *history.Attempt {
+	for i := sort.Search(len(l.attempts), func(i int) bool { return l.attempts[i].Asked >= from }) - 1; i >= 0 && l.busy[i] > to; i-- {
+		a := l.attempts[i]
+		if waits(a) && waited(a) > to && !r.stopped(a.Process, from, to) {
+			return a
+		}
+	}
+	return nil
+}
+
+// waited is when an attempt's wait was over.
+func waited(a *history.Attempt) driver.Instant {
+	switch {
+	case a.Answered != 0:
+		return a.Answered
+	case a.Died != 0:
+		return a.Died
+	}
+	return driver.Never
+}
+
+// unserved finds live attempts that nobody answered, although the round has waited for them. Whoever waits as long as it takes
+// has no deadline, so giving up is no answer either. Those of processes that were killed, or that stand still to the end, are excused.
+func unserved(r *round) []Violation {
+	var found []Violation
+	end := r.When(history.Drained)
+	if end == 0 {
+		end = r.end
+		found = append(found, r.violation("liveness", nil, end, nil, "the round did not drain: some worker never came to its end"))
+	}
+	for _, l := range r.locks {
+		for _, a := range l.attempts {
+			if !waits(a) || a.Answered != 0 && a.Outcome != history.GaveUp {
+				continue
+			}
+			if r.killed[a.Process] || r.stopped(a.Process, r.end, r.end) {
+				continue
+			}
+			until := end
+			if a.Answered != 0 {
+				until = a.Answered
+			}
+			found = append(found, r.violation("liveness", l, until, []uint64{a.Number},
+				"%s waited for %s and was never served", who(a), ms(until.Sub(a.Asked))))
+		}
+	}
+	return found
+}
