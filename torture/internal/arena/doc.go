@@ -84,7 +84,7 @@ type Scene struct {
 // Workers are the processes that use the locks.
 type Workers interface {
 	Count() int
-	Stop(process int) (goOn func()) // returns when it stands still; goOn may be called once
+	Stop(process int) (goOn func()) // it stands still until goOn
 	StopInside(ctx context.Context) (goOn func(), err error)
 	Kill(process int)
 	Tell(process int, line string)

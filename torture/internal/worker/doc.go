@@ -40,6 +40,7 @@ type Config struct {
 	TTL       time.Duration // of all locks
 	Locks     []history.LockMeta
 	Mix       Mix
+	Alone     bool // the store is inside this process: it says at the end what is left there
 }
 
 // A Mix says how often each thing is done: weights, of any sum.
@@ -55,3 +56,12 @@ type Mix struct {
 // the uses is done as a leader.
 var Plan = Mix{Use: 57, Lead: 3, Try: 15, Long: 10, GiveUp: 5, Die: 5, Inspect: 5, Hot: 30,
 	Pause: 2 * time.Millisecond, Think: 2 * time.Millisecond}
+
+// Variable is the environment variable that makes a program a worker process, if it has asked Invoked.
+const Variable = "HOLDFAST_TORTURE_WORKER"
+
+// What Variable can say.
+const (
+	ModeWork = "work" // Main
+	ModeBurn = "burn" // use all the time there is, until standard input ends
+)

@@ -35,6 +35,34 @@ type process struct {
 	draining chan struct{}
 }
 
+// Invoked reports whether this program was started as a worker process, and runs it if so.
+func Invoked(open Opener) (code int, invoked bool) {
+	switch os.Getenv(Variable) {
+	case ModeWork:
+		return Main(os.Stdin, os.Stderr, open), true
+	case ModeBurn:
+		burn(os.Stdin)
+		return 0, true
+	}
+	return 0, false
+}
+
+// burn uses a processor until its input ends.
+func burn(in io.Reader) {
+	over := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, in)
+		close(over)
+	}()
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+	}
+}
+
 // Main is the process: it returns the code to end with, and says on errs why it is not 0.
 func Main(in io.Reader, errs io.Writer, open Opener) int {
 	input := bufio.NewReader(in)
@@ -70,6 +98,9 @@ func (p *process) run(input *bufio.Reader, open Opener) error {
 		return errors.Join(err, p.close())
 	}
 	err = p.work()
+	if p.Alone && err == nil {
+		err = p.listLeft()
+	}
 	if err := errors.Join(err, p.close()); err != nil {
 		return err
 	}
@@ -140,6 +171,19 @@ func (p *process) close() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// listLeft says which locks are still held or waited for, though nobody uses them any more.
+func (p *process) listLeft() error {
+	left := 0
+	for info, err := range p.clients[0].List(context.Background(), "") {
+		if err != nil {
+			return fmt.Errorf("listing what is left: %w", err)
+		}
+		left += len(info.Holders) + len(info.Waiters)
+	}
+	p.log.Append(history.Record{Op: history.Round, Phase: history.Leak, Value: int64(left)})
+	return nil
 }
 
 // observe records what happens by itself: a place in the queue, and renewals.
