@@ -3,14 +3,12 @@ module holdfast.dev/torture
 go 1.26.0
 
 require (
+	github.com/redis/rueidis v1.0.79
 	holdfast.dev v0.0.0
 	holdfast.dev/redislock v0.0.0
 )
 
-require (
-	github.com/redis/rueidis v1.0.79 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-)
+require golang.org/x/sys v0.49.0 // indirect
 
 replace (
 	holdfast.dev => ../

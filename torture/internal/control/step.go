@@ -1,0 +1,81 @@
+package control
+
+import (
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A Step is one fault of a round, and when it comes.
+type Step struct {
+	At time.Duration // from the beginning of the round
+	Do Action
+
+	// For is how long it lasts; of StopWriting how long at most.
+	For time.Duration
+}
+
+// An Action is what a step does. Each is a fault that a run can have by chance; here it hits where it hurts, so that two seconds are
+// enough with every seed. None of them depends on which of the two locks is under it.
+type Action uint8
+
+// The actions.
+const (
+	// StopInside stops the process (SIGSTOP) whose worker is the next to read the fenced register, before that read is answered; after For
+	// it goes on.
+	StopInside Action = iota + 1
+
+	// StopWritingUntilRead stops the process whose worker is the next to write to the fenced register, when the write has arrived there, and
+	// keeps the write. As soon as a worker of another process has read that register, the write is carried out, before the reader is
+	// answered, and the process goes on. So the holder has looked whether it still holds, and could not look again.
+	StopWritingUntilRead
+
+	// StopWritingUntilWritten is the same, but the write is carried out as soon as another process has written.
+	StopWritingUntilWritten
+
+	// KillInside kills the process (kill −9) whose worker is the next to read the fenced register. It is not started again.
+	KillInside
+
+	// KillAcquired arms one process: it kills itself (kill −9) when it comes to the point Acquired for the next time. See Options.Reached.
+	KillAcquired
+
+	// HoldInside keeps back what one process sends to the server, from the moment at which its worker is the next to read the fenced
+	// register; after For all of it goes on, in its order, on the same connections (netfault: HoldRequests, Resume).
+	HoldInside
+
+	// LoseReplies throws away what the server answers, to everybody, and resets the connections after For (netfault: Blackhole of
+	// Replies, Heal).
+	LoseReplies
+
+	// ForgetServer kills the server and starts it again at once, with empty memory. For is 0.
+	ForgetServer
+)
+
+var actions = map[Action]struct {
+	name  string
+	fault driver.Fault
+}{
+	StopInside:              {"stop inside", driver.WorkerStopInside},
+	StopWritingUntilRead:    {"stop writing until read", driver.WorkerStopInside},
+	StopWritingUntilWritten: {"stop writing until written", driver.WorkerStopInside},
+	KillInside:              {"kill inside", driver.WorkerKill},
+	KillAcquired:            {"kill acquired", driver.WorkerKill},
+	HoldInside:              {"hold inside", driver.Delay},
+	LoseReplies:             {"lose replies", driver.LoseReplies},
+	ForgetServer:            {"forget server", driver.ServerForget},
+}
+
+func (a Action) String() string { return actions[a].name }
+
+// Fault is what the action is called in histories.
+func (a Action) Fault() driver.Fault { return actions[a].fault }
+
+// every returns a step again and again: n of them, from first on, so much apart.
+func every(first, apart time.Duration, n int, s Step) []Step {
+	steps := make([]Step, n)
+	for i := range steps {
+		steps[i] = s
+		steps[i].At = first + time.Duration(i)*apart
+	}
+	return steps
+}
