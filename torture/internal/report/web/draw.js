@@ -20,8 +20,9 @@ function clip(g, text, width) {
   return low ? text.slice(0, low) + "…" : "";
 }
 
-function hatch(g, x, y, w, h, colour) {
+function hatch(g, x, y, w, h, colour, alpha = 1) {
   g.save();
+  g.globalAlpha = alpha;
   g.beginPath();
   g.rect(x, y, w, h);
   g.clip();
@@ -72,7 +73,7 @@ function drawBar(g, item, x, y, w, h, t) {
 function drawHold(g, view, item, x, y, w, h, t) {
   for (const s of item.stopped) {
     const from = view.x(Math.max(s.from, item.from)), to = view.x(Math.min(s.to, item.to));
-    hatch(g, from, y, Math.max(1, to - from), h, t.ink);
+    hatch(g, from, y, Math.max(1, to - from), h, t.ink, 0.45); // what is written on the bar stays readable
   }
   if (w > 34) {
     g.fillStyle = t.ink;

@@ -30,7 +30,9 @@ class Look {
     this.later();
   }
   all() { this.show(0, this.round.lasted); }
-  zoom(factor, at = (this.from + this.to) / 2) { this.show(at - (at - this.from) * factor, at + (this.to - at) * factor); }
+  // middle is what zooming without a pointer keeps in its place: what is chosen, if it can be seen.
+  middle() { return this.chosen && this.chosen.from >= this.from && this.chosen.from <= this.to ? this.chosen.from : (this.from + this.to) / 2; }
+  zoom(factor, at = this.middle()) { this.show(at - (at - this.from) * factor, at + (this.to - at) * factor); }
   move(share) { this.show(this.from + share * (this.to - this.from), this.to + share * (this.to - this.from)); }
 
   later() {
@@ -70,14 +72,14 @@ class Look {
     this.later();
   }
 
-  // step goes to what is before or behind what is chosen, or the middle of the view.
+  // step goes to what is before or behind what is chosen, or the beginning of the view.
   step(items, by) {
     if (!items.length) return;
-    const middle = (this.from + this.to) / 2;
+    const start = this.chosen ? this.middle() : this.from;
     let i = items.indexOf(this.chosen);
     if (i >= 0) i += by;
-    else if (by > 0) i = items.findIndex((m) => m.from >= (this.from > 0 ? middle : 0));
-    else i = items.findLastIndex((m) => m.from <= middle);
+    else if (by > 0) i = Math.max(0, items.findIndex((m) => m.from >= start));
+    else i = items.findLastIndex((m) => m.from <= start);
     this.choose(items[(i + items.length) % items.length]);
   }
 
@@ -89,7 +91,7 @@ class Look {
   turn(by) {
     this.lane = (this.lane + by + this.round.lanes.length) % this.round.lanes.length;
     this.chosen = null;
-    this.said.textContent = this.round.lanes[this.lane].label + ": " + this.inLane().length + " things to step through";
+    this.said.textContent = `${this.round.lanes[this.lane].label}; to step through: ${this.inLane().length}`;
     this.later();
   }
 

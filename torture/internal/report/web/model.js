@@ -63,7 +63,8 @@ function model(data) {
     lane.y = y;
     y += lane.rows.length * lane.height + 5;
   }
-  const marks = [...violations, ...overlaps, ...losses, ...deaths].sort((a, b) => a.from - b.from);
+  const worst = [...violations, ...overlaps];
+  const marks = (worst.length ? worst : [...losses, ...deaths]).sort((a, b) => a.from - b.from); // to step through; losses can be many
   return { locks: data.locks, lasted: Math.max(1, data.lasted), lanes, faults, marks, height: y + 4 };
 }
 
