@@ -93,7 +93,7 @@ func (s *store) askToTake(ctx context.Context, script string, r *driver.Request,
 	return 0, fmt.Errorf("the script answered %q, which is nothing that it should", answer)
 }
 
-// freeScript. KEYS: lock, token, gone. ARGV: attempt, TTL in ms, channel, name.
+// freeScript. KEYS: lock, token, gone. ARGV: attempt, life of the mark in ms, channel, name.
 const freeScript = `
 redis.call('SET', KEYS[3], '', 'PX', ARGV[2])
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'gone'} end
@@ -107,11 +107,17 @@ func (s *store) free(ctx context.Context, r *driver.Request) error {
 
 // askToFree runs a script that answers as freeScript does.
 func (s *store) askToFree(ctx context.Context, script string, r *driver.Request) error {
-	answer, err := s.wire.ask(ctx, script, keysOf(r), r.Attempt.Reveal(), millis(r.TTL), freeChannel, r.Name)
+	answer, err := s.wire.ask(ctx, script, keysOf(r), freeArgs(r)...)
 	if err == nil && answer[0] == "gone" {
 		err = driver.ErrGone
 	}
 	return err
+}
+
+// freeArgs are the arguments of freeScript. A request that is on its way for longer than the mark lives may hold for a TTL, with nobody to
+// use it; long TTLs need no marks that live as long.
+func freeArgs(r *driver.Request) []string {
+	return []string{r.Attempt.Reveal(), millis(min(r.TTL, time.Second)), freeChannel, r.Name}
 }
 
 // renewScript. KEYS: lock, token, gone. ARGV: attempt, TTL in ms.

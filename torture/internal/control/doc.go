@@ -16,7 +16,7 @@
 //
 //	control:lock:NAME           the attempt that holds it; lives for a TTL
 //	control:token:NAME          the last token; stays. It is also the token of whoever holds now
-//	control:gone:ATTEMPT:NAME   the attempt was released, and a request of it that comes later is too late; lives for a TTL
+//	control:gone:ATTEMPT:NAME   the attempt was released: a request of it that comes later is too late; lives for a TTL, 1 s at most
 //	control:store               who this store is; stays
 //	control:free                a message on it: the lock of that name was released
 //
@@ -26,8 +26,8 @@
 // Races, by name:
 //
 //   - lost answer: the repeated request finds its own attempt in the lock, and gets the same token.
-//   - late request: it finds the mark that its release has left. The mark goes after a TTL; a request that is later still holds for one
-//     TTL at most, because nobody renews it.
+//   - late request: it finds the mark that its release has left. The mark goes after a while; a request that is later still holds
+//     for one TTL at most, because nobody renews it.
 //   - crossing: a Release while Acquire of the same attempt waits ends that wait here, and its requests on the way by the mark.
 //   - expiry in flight: a renewal of what has run out finds the lock free, or somebody else in it, and changes nothing.
 package control

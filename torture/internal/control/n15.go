@@ -68,7 +68,7 @@ end
 if tonumber(ARGV[2]) > redis.call('PTTL', KEYS[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return {'granted', redis.call('GET', KEYS[2])}`
 
-// leaveScript. KEYS: lock, token, gone. ARGV: owner, TTL in ms, channel, name. It answers how many entries are left.
+// leaveScript. KEYS: lock, token, gone. ARGV: owner, life of the mark in ms, channel, name. It answers how many entries are left.
 const leaveScript = `
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then
 	redis.call('SET', KEYS[3], '', 'PX', ARGV[2])
@@ -91,7 +91,7 @@ return {'renewed', tostring(redis.call('PTTL', KEYS[1]))}`
 type counting struct{ *store }
 
 func (c *counting) free(ctx context.Context, r *driver.Request) error {
-	answer, err := c.wire.ask(ctx, leaveScript, keysOf(r), r.Attempt.Reveal(), millis(r.TTL), freeChannel, r.Name)
+	answer, err := c.wire.ask(ctx, leaveScript, keysOf(r), freeArgs(r)...)
 	if err != nil {
 		return err
 	}

@@ -149,15 +149,21 @@ func (s *store) Release(ctx context.Context, r *driver.Request) error {
 	if err := s.check(r); err != nil {
 		return err
 	}
+	waited := false
 	s.mu.Lock()
 	for w := range s.waits {
 		if w.r.Attempt == r.Attempt && w.r.Name == r.Name {
 			delete(s.waits, w)
 			close(w.released)
+			waited = true
 		}
 	}
 	s.mu.Unlock()
-	return s.ways.free(ctx, r)
+	err := s.ways.free(ctx, r)
+	if waited && errors.Is(err, driver.ErrGone) {
+		return nil // it did not hold, but it waited
+	}
+	return err
 }
 
 // A lease keeps one grant alive.
