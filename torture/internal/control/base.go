@@ -142,9 +142,9 @@ func (s *store) askToRenew(ctx context.Context, script string, r *driver.Request
 	return duration(answer[1]), nil
 }
 
-// keysOf are the keys of a lock, and the mark of the attempt.
+// keysOf are the keys of a lock, the mark of the attempt, and the server's own, which only N11 needs.
 func keysOf(r *driver.Request) []string {
-	return []string{lockPrefix + r.Name, tokenPrefix + r.Name, gonePrefix + r.Attempt.Reveal() + ":" + r.Name}
+	return []string{lockPrefix + r.Name, tokenPrefix + r.Name, gonePrefix + r.Attempt.Reveal() + ":" + r.Name, bornKey}
 }
 
 const (
