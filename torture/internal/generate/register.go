@@ -21,6 +21,7 @@ func (h *hold) access(op history.Op, flag history.Flag, value int64) (int64, boo
 	}
 	h.record(r)
 	h.mail = h.mail[:0]
+	asked := h.now
 	reached, lost := h.trip(), h.once(400)
 	if lost && h.once(2) {
 		reached += h.ttl(0.2, 1.5) // it comes when nobody waits for it any more
@@ -28,14 +29,14 @@ func (h *hold) access(op history.Op, flag history.Flag, value int64) (int64, boo
 	h.after(reached, func() {
 		n, k := h.lock.apply(h, op, flag, value)
 		if !lost {
-			h.later(h.trip(), func() { h.deliver(answer{h.attempt, k, 0, uint64(n)}) })
+			h.later(h.trip(), func() { h.deliver(answer{h.attempt, k, asked, uint64(n)}) })
 		}
 	})
 	r.Phase, r.Outcome = history.Done, history.Failed
 	until := h.now.Add(100 * time.Millisecond)
 	for r.Outcome == history.Failed && h.now < until {
 		switch m, ok := h.await(until); {
-		case !ok || m.attempt != h.attempt:
+		case !ok || m.attempt != h.attempt || m.asked != asked: // the answer to an earlier call can come after a stop
 		case m.kind == isDone:
 			r.Outcome, r.Value = history.OK, int64(m.token)
 		case m.kind == isHeld:
