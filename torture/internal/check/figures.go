@@ -10,7 +10,8 @@ import (
 )
 
 // A Row is what happened to a store under one fault. Attempts belong to the fault that had begun last when they were asked for, and
-// everything else to the one that had begun last when it happened; a violation to the one that it names.
+// everything else to the one that had begun last when it happened; a violation to the one that it names. But what only a fault beyond the
+// store's assumptions can have caused belongs to the last of these, in a round that has them: nobody else is to blame.
 type Row struct {
 	Store string `json:"store"`
 	Fault string `json:"fault"` // none: before the first
@@ -89,6 +90,17 @@ func (t *table) under(fault int) *Row {
 // at is the row of what happened at a time.
 func (t *table) at(when driver.Instant) *Row { return t.under(t.begun(when)) }
 
+// blamed is the row of two holders at the same time, or of a fence that has failed.
+func (t *table) blamed(when driver.Instant) *Row {
+	last := t.begun(when)
+	for i := last; i >= 0 && !within(&t.Meta); i-- {
+		if t.fault(t.faults[i]).Class == "beyond" {
+			return t.under(i)
+		}
+	}
+	return t.under(last)
+}
+
 // named is the row of a fault that a violation names.
 func (t *table) named(fault string) *Row {
 	return &t.rows[1+slices.IndexFunc(t.Meta.Faults, func(m history.FaultMeta) bool { return m.Name == fault })]
@@ -134,13 +146,13 @@ func (t *table) countOperations() {
 func (t *table) countEvents() {
 	for _, l := range t.lost {
 		if l.fenced {
-			t.at(l.At).FencedLost++
+			t.blamed(l.At).FencedLost++
 		} else {
 			t.at(l.At).UnfencedLost++
 		}
 	}
 	for _, o := range t.overlaps {
-		row := t.at(o.From)
+		row := t.blamed(o.From)
 		row.Overlaps++
 		row.LongestOverlap = max(row.LongestOverlap, o.length())
 	}

@@ -38,6 +38,28 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// In a round beyond the store's assumptions an overlap is the work of the last fault that is, whatever has begun since.
+func TestBlame(t *testing.T) {
+	const overlap = `10 a1 asks hot p1; 500 a1 granted 1 900; 550 a1 releases; 551 a1 released ok
+		20 a2 asks hot p2; 540 a2 granted 2 900; 545 a2 writes 5 fenced; 545 a2 applied write 5 fenced; 546 a2 wrote ok fenced
+		560 a2 releases; 561 a2 released ok; 400 fault cut began; 401 fault cut healed;`
+	for _, c := range []struct{ class, script, want string }{
+		{"beyond", overlap + "200 fault flush began; 201 fault flush healed", "flush"},
+		{"beyond", overlap + "600 fault flush began; 601 fault flush healed", "cut"},
+		{"within", overlap + "200 fault flush began; 201 fault flush healed", "cut"},
+	} {
+		f, err := Round(parse(t, c.script, func(m *history.Meta) { m.Class = c.class }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range f.Rows {
+			if (row.Overlaps == 1 && row.FencedLost == 1) != (row.Fault == c.want) {
+				t.Errorf("%s, %s: %+v", c.class, c.want, row)
+			}
+		}
+	}
+}
+
 // A fault without a class has that of its round; one that does not happen has no row.
 func TestRowsOfNoClass(t *testing.T) {
 	f, err := Round(parse(t, "50 fault cut began; 51 fault cut healed", func(m *history.Meta) { m.Faults[0].Class = "" }, beyond))
