@@ -8,6 +8,7 @@ require (
 	golang.org/x/sys v0.49.0
 	holdfast.dev v0.0.0
 	holdfast.dev/redislock v0.0.0
+	holdfast.dev/torture v0.0.0
 )
 
 require (
@@ -18,4 +19,5 @@ require (
 replace (
 	holdfast.dev => ../..
 	holdfast.dev/redislock => ../../redislock
+	holdfast.dev/torture => ../../torture
 )

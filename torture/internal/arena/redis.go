@@ -170,4 +170,19 @@ func (a *redisArena) Settle(context.Context) error {
 	return a.step(-a.stepped)
 }
 
-func (a *redisArena) Left(ctx context.Context) ([]string, error) { return a.keys(ctx) }
+// Left names keys, with the time that they will still live and what is in them.
+func (a *redisArena) Left(ctx context.Context) ([]string, error) {
+	keys, err := a.keys(ctx)
+	for i, key := range keys {
+		left, err := a.server.Do(ctx, "PTTL", key)
+		if err != nil {
+			return nil, err
+		}
+		fields, err := a.server.Do(ctx, "HGETALL", key)
+		if err != nil {
+			fields = "" // no hash
+		}
+		keys[i] = fmt.Sprintf("%s (for %v ms, %q)", key, left, fmt.Sprint(fields))
+	}
+	return keys, err
+}

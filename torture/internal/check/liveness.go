@@ -44,10 +44,10 @@ func (r *round) findHeals() []heal {
 			continue
 		}
 		calm := r.calmUntil(i)
-		bound := r.Meta.TTL + healing + r.fault(f).Heals
+		served := r.guardedUntil(f.To)
 		for _, l := range r.locks {
 			free := max(f.To, l.heldUntil(f.To))
-			deadline := free.Add(bound)
+			deadline := max(free, served).Add(r.Meta.TTL + healing)
 			n := sort.Search(len(l.grants), func(i int) bool { return l.grants[i].Answered >= f.To })
 			switch {
 			case n < len(l.grants) && l.grants[n].Answered <= deadline:
@@ -62,6 +62,18 @@ func (r *round) findHeals() []heal {
 		}
 	}
 	return found
+}
+
+// guardedUntil is until when nobody need be served because of the faults that have healed by t: each has a guard of its own, and one
+// that was going on is not shortened by the next fault.
+func (r *round) guardedUntil(t driver.Instant) driver.Instant {
+	until := t
+	for _, f := range r.faults {
+		if f.Healed && f.To <= t {
+			until = max(until, f.To.Add(r.fault(f).Heals))
+		}
+	}
+	return until
 }
 
 // calmUntil is when the next fault begins after one has healed; when that one healed, if another is going on.

@@ -43,7 +43,8 @@ func TestHeals(t *testing.T) {
 		trial{name: "another fault", script: script + served("2001") + "2000 fault cut began; 2010 fault cut healed"},
 		trial{name: "another fault later", want: "liveness", script: script + served("2001") + "2000.1 fault cut began; 2010 fault cut healed"},
 		trial{name: "another fault goes on", script: script + served("2001") + "40 fault flush began; 101 fault flush healed"},
-		trial{name: "another fault went on", want: "liveness", script: script + served("2001") + "40 fault guarded began; 99 fault guarded healed"},
+		trial{name: "another fault went on", want: "liveness", script: script + served("2001") + "40 fault flush began; 99 fault flush healed"},
+		trial{name: "a guard goes on", script: script + served("2001") + "40 fault guarded began; 99 fault guarded healed"},
 		trial{name: "it does not heal", script: end + "50 fault cut began;" + served("2001")},
 		trial{name: "the round ends", script: fault + "20 a1 asks hot p1; 1999 p1 killed; 1999 p1 ended 9"},
 	)

@@ -1,12 +1,16 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"holdfast.dev/driver"
@@ -98,4 +102,28 @@ func New(meta Meta, files ...[]Record) (*History, error) {
 		}
 	}
 	return h, nil
+}
+
+// Parse reads the files of a round: meta.json, and all that end with .hist.
+func Parse(files map[string][]byte) (*History, error) {
+	var meta Meta
+	data, there := files["meta.json"]
+	if !there {
+		return nil, errors.New("there is no meta.json: the round did not come to its end")
+	}
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return nil, fmt.Errorf("meta.json: %w", err)
+	}
+	var all [][]Record
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasSuffix(name, ".hist") {
+			continue
+		}
+		records, err := Decode(bytes.NewReader(files[name]))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, records)
+	}
+	return New(meta, all...)
 }

@@ -1,7 +1,6 @@
 package round
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -274,29 +273,14 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 
 // Load reads the files of a round.
 func Load(dir string) (*history.History, error) {
-	var meta history.Meta
-	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &meta)
+	files := make(map[string][]byte)
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		data, failed := os.ReadFile(filepath.Join(dir, e.Name()))
+		files[e.Name()], err = data, errors.Join(err, failed)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the round in %s: %w", filepath.Base(dir), err)
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "*.hist"))
 	if err != nil {
 		return nil, err
 	}
-	var files [][]history.Record
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		records, err := history.Decode(bytes.NewReader(data))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
-		}
-		files = append(files, records)
-	}
-	return history.New(meta, files...)
+	return history.Parse(files)
 }

@@ -65,34 +65,36 @@ func (w *worker) step() error {
 		pick -= weight
 		return pick < 0
 	}
-	lock := w.pickLock()
 	switch {
 	case took(m.Use):
-		return w.attempt(lock, history.ByLock, briefly)
+		return w.attempt(w.pickLock(m.Hot), history.ByLock, briefly)
 	case took(m.Try):
-		return w.attempt(lock, history.ByTry, briefly)
+		return w.attempt(w.pickLock(m.Hot), history.ByTry, briefly)
 	case took(m.Long):
-		return w.attempt(lock, history.ByLock, long)
+		return w.attempt(w.pickLock(m.Hot/rarely), history.ByLock, long)
 	case took(m.GiveUp):
-		return w.attempt(lock, history.ByWait, briefly)
+		return w.attempt(w.pickLock(m.Hot), history.ByWait, briefly)
 	case took(m.Die):
-		return w.attempt(lock, history.ByLock, dying)
+		return w.attempt(w.pickLock(m.Hot/rarely), history.ByLock, dying)
 	case took(m.Lead):
 		return w.lead()
 	}
-	w.inspect(lock)
+	w.inspect(w.pickLock(m.Hot))
 	return nil
 }
 
-// pickLock returns one that is not an election's.
-func (w *worker) pickLock() uint16 {
+// rarely is by how much rarer the hot lock is asked for by those who will keep everybody waiting for a TTL: else it is never hot.
+const rarely = 5
+
+// pickLock returns one that is not an election's: the first, so many times of a hundred, or one of the others.
+func (w *worker) pickLock(hot int) uint16 {
 	var warm []uint16
 	for i, lock := range w.Locks {
 		if i > 0 && !lock.Leader {
 			warm = append(warm, uint16(i))
 		}
 	}
-	if len(warm) == 0 || w.random.IntN(100) < w.Mix.Hot {
+	if len(warm) == 0 || w.random.IntN(100) < hot {
 		return 0
 	}
 	return warm[w.random.IntN(len(warm))]
@@ -104,7 +106,7 @@ func (w *worker) lead() error {
 			return w.attempt(uint16(i), history.ByLeader, briefly)
 		}
 	}
-	return w.attempt(w.pickLock(), history.ByLock, briefly)
+	return w.attempt(w.pickLock(w.Mix.Hot), history.ByLock, briefly)
 }
 
 func (w *worker) inspect(lock uint16) {

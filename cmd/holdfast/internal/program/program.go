@@ -17,12 +17,16 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/exit"
 	"holdfast.dev/cmd/holdfast/internal/guard"
 	"holdfast.dev/cmd/holdfast/internal/say"
+	"holdfast.dev/torture"
 )
 
 // Main runs the program and returns the code to end with. args[0] is how it was called.
 func Main(args []string) int {
 	if guard.Invoked(args) {
 		return guard.Main()
+	}
+	if code, invoked := torture.Invoked(); invoked {
+		return code
 	}
 	p := &program{args: args[min(1, len(args)):], out: os.Stdout, voice: say.New(os.Stderr)}
 	if p.completing() {

@@ -59,7 +59,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(p.flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(p.out, helpOf(c)) })
 	root.SetHelpCommand(p.helpCommand())
-	root.AddCommand(p.runCommand(), p.lsCommand(), p.inspectCommand(), p.breakCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.lsCommand(), p.inspectCommand(), p.breakCommand(), p.versionCommand(), p.tortureCommand())
 	root.RegisterFlagCompletionFunc("store", completeStore)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

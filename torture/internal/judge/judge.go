@@ -1,0 +1,44 @@
+// Package judge says what a round has shown: all checkers together, as it is kept beside the round in a bundle.
+package judge
+
+import (
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/torture/internal/check"
+	"holdfast.dev/torture/internal/history"
+)
+
+// A Verdict is what was found in a round. Violations mean that something is wrong; what was measured only is in the rows.
+type Verdict struct {
+	Number     int               `json:"number"`
+	Seed       uint64            `json:"seed"`
+	Began      time.Time         `json:"began"`
+	Lasted     time.Duration     `json:"lasted"`
+	Store      string            `json:"store"`
+	Class      string            `json:"class"`
+	Versions   []string          `json:"versions"`
+	Rows       []check.Row       `json:"rows"`
+	Violations []check.Violation `json:"violations"`
+
+	// Page is porcupine's, of what is not linearizable; nil if all is.
+	Page []byte `json:"-"`
+}
+
+// patience is how long the search for an order may take, for one stretch of one lock. One that is not decided is a violation.
+const patience = 20 * time.Second
+
+// Round judges a round. An error means that there is nothing to judge.
+func Round(h *history.History) (*Verdict, error) {
+	found, err := check.Round(h)
+	if err != nil {
+		return nil, err
+	}
+	m := h.Meta
+	v := &Verdict{Number: m.Number, Seed: m.Seed, Began: m.Began, Lasted: h.Records[len(h.Records)-1].At.Sub(h.Records[0].At),
+		Store: m.Store, Class: m.Class, Versions: m.Versions, Rows: found.Rows, Violations: found.Violations}
+	if m.Class == driver.Beyond.String() {
+		return v, nil // two may hold at once: there is no order to be found
+	}
+	return v, v.addLinear(h)
+}

@@ -1,0 +1,157 @@
+package torture
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"holdfast.dev/torture/internal/bundle"
+	"holdfast.dev/torture/internal/judge"
+	"holdfast.dev/torture/internal/report"
+)
+
+// A Result is what a run, or the rounds of bundles, have shown.
+type Result struct {
+	document *report.Document
+}
+
+// Passed reports whether there was no violation, and something was done at all.
+func (r *Result) Passed() bool { return len(r.document.Problems()) == 0 }
+
+// Text writes it for people: tables, so many columns wide.
+func (r *Result) Text(w io.Writer, columns int) error { return report.Text(w, r.document, columns) }
+
+// JSON writes it for programs.
+func (r *Result) JSON(w io.Writer) error { return report.JSON(w, r.document) }
+
+// HTML writes it as one page, with a timeline to look at.
+func (r *Result) HTML(w io.Writer) error { return report.HTML(w, r.document) }
+
+// Markdown writes it as docs/proof.md.
+func (r *Result) Markdown(w io.Writer) error { return report.Markdown(w, r.document, trackRecord) }
+
+// result is that of a run, together with what was in the bundle before.
+func (r *running) result(kept bool) (*Result, error) {
+	d, err := documentOf(r.bundle, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
+		d.Bundles = nil
+	}
+	return &Result{d}, nil
+}
+
+// Check judges the rounds of bundles again, from their histories alone. progress is told of each; it may be nil.
+func Check(bundles []string, progress func(bundle string, round int)) (*Result, error) {
+	return fromBundles(bundles, true, progress)
+}
+
+// Report puts together what was found in bundles when their rounds were run, or checked last.
+func Report(bundles []string) (*Result, error) { return fromBundles(bundles, false, nil) }
+
+func fromBundles(dirs []string, again bool, progress func(string, int)) (*Result, error) {
+	var all []*report.Document
+	for _, dir := range dirs {
+		b, err := bundle.Open(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		}
+		d, err := documentOf(b, again, progress)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return &Result{report.Merge(all...)}, nil
+}
+
+// documentOf is about all rounds of a bundle.
+func documentOf(b *bundle.Bundle, again bool, progress func(string, int)) (*report.Document, error) {
+	numbers, err := b.Rounds()
+	if err != nil {
+		return nil, err
+	}
+	var verdicts []*judge.Verdict
+	for _, n := range numbers {
+		if progress != nil {
+			progress(b.Dir(), n)
+		}
+		v, err := verdictOf(b, n, again)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, v)
+	}
+	d := assemble(b, verdicts)
+	d.Timeline, err = timelines(b, verdicts)
+	return d, err
+}
+
+// verdictOf reads the verdict of a round, or judges it again.
+func verdictOf(b *bundle.Bundle, number int, again bool) (*judge.Verdict, error) {
+	data, err := os.ReadFile(b.Name(number, "json"))
+	if again || os.IsNotExist(err) { // the run was stopped before it was judged
+		return judged(b, number)
+	}
+	v := new(judge.Verdict)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the verdict about round %d of %s: %w; holdfast torture check makes it again", number, b.Dir(), err)
+	}
+	return v, nil
+}
+
+// assemble puts verdicts together.
+func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
+	head := &report.Document{Bundles: []string{b.Dir()}}
+	for _, run := range b.Runs() {
+		head.Command, head.Seeds = append(head.Command, run.Command), append(head.Seeds, run.Seed)
+	}
+	parts := []*report.Document{head}
+	for _, v := range verdicts {
+		d := &report.Document{Versions: v.Versions, Began: v.Began, Lasted: v.Lasted, Rounds: 1, Rows: v.Rows}
+		for _, x := range v.Violations {
+			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Seed, Store: v.Store,
+				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault})
+		}
+		parts = append(parts, d)
+	}
+	return report.Merge(parts...)
+}
+
+// shown is how many rounds have a timeline in the page: those with violations first, then the last ones of each store and class.
+const shown = 8
+
+func timelines(b *bundle.Bundle, verdicts []*judge.Verdict) ([]report.RoundTimeline, error) {
+	chosen := slices.Clone(verdicts)
+	slices.Reverse(chosen)
+	seen := make(map[string]int)
+	rank := make(map[*judge.Verdict]int)
+	for _, v := range chosen {
+		key := v.Store + " " + v.Class
+		rank[v] = seen[key]
+		seen[key]++
+	}
+	slices.SortStableFunc(chosen, func(a, b *judge.Verdict) int {
+		return cmp.Or(-cmp.Compare(min(len(a.Violations), 1), min(len(b.Violations), 1)), cmp.Compare(rank[a], rank[b]))
+	})
+	var lines []report.RoundTimeline
+	for _, v := range chosen[:min(len(chosen), shown)] {
+		h, err := b.Load(v.Number)
+		if err != nil {
+			return nil, err
+		}
+		line, err := report.Timeline(h, v.Violations, v.Rows...)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
