@@ -83,7 +83,7 @@ func (r *round) sentence(o *op, at state, holder *op) string {
 	a := o.attempt
 	switch o.kind {
 	case grant:
-		fmt.Fprintf(&b, "attempt %d of worker %d was granted token %d between %s and %s", a.Number, a.Worker, a.Token, r.when(o.call), r.when(o.ret))
+		fmt.Fprintf(&b, "attempt %d of worker %d was granted token %d between %s and %s", a.Number, a.Worker, a.Token, r.when(a.Asked), r.when(a.Answered))
 	case end:
 		fmt.Fprintf(&b, "the hold of attempt %d of worker %d, token %d, renewed %d times, must have ended (%s) between %s and %s", a.Number, a.Worker,
 			a.Token, o.renewals(), o.why(), r.when(o.call), r.when(o.ret))
