@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -138,9 +139,11 @@ func TestHTMLEscapes(t *testing.T) {
 
 // What the script gets: lists, also where there is nothing, and tokens that are not rounded.
 func TestHTMLData(t *testing.T) {
-	page := html(t, full(t))
-	want := `[{"lasted":1000000,"locks":["hot","warm"],"reasons":[""],` +
-		`"holds":[[0,10000,90000,"18446744073709551615",2,1,-1,0,1],[0,15000,30000,"2",3,2,-1,0,1]],` +
+	d := full(t)
+	d.Timeline[0].Holds[1].Lost, d.Timeline[0].Holds[1].Told, d.Timeline[0].Holds[1].Reason = true, 31*thousandth, "it ran out"
+	page := html(t, d)
+	want := `[{"lasted":1000000,"locks":["hot","warm"],"reasons":["","it ran out"],` +
+		`"holds":[[0,10000,90000,"18446744073709551615",2,1,-1,0,1],[0,15000,30000,"2",3,2,31000,1,1]],` +
 		`"overlaps":[[0,15000,30000]],"faults":[],"stops":[],"deaths":[],"violations":[]}]`
 	if got := scripts.FindStringSubmatch(page)[2]; got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -150,11 +153,45 @@ func TestHTMLData(t *testing.T) {
 	}
 }
 
-// A violation leads to its round, if that can be looked at.
+// A violation leads to its round, if that can be looked at; and rounds that have one are open.
 func TestHTMLLinks(t *testing.T) {
-	d := full(t)
-	d.Violations[1].Round, d.Violations[1].Seed = 3, 44
-	if page := html(t, d); strings.Count(page, `<a href="#round-0">`) != 1 || !strings.Contains(page, `<details id="round-0"`) {
-		t.Error("the link, or what it leads to, is missing")
+	d := &report.Document{}
+	for _, r := range []report.RoundTimeline{{Store: "redis", Round: 3, Seed: 44}, {Store: "file", Round: 3, Seed: 44}, {Store: "redis", Round: 4, Seed: 44},
+		{Store: "redis", Round: 3, Seed: 45}} {
+		d.Timeline = append(d.Timeline, r)
+	}
+	d.Timeline[2].Violations = []report.ViolationMark{{What: "late"}}
+	page := html(t, d)
+	for i, want := range []bool{true, false, true, false} { // the first one, too: so that something is to be seen
+		if got := strings.Contains(page, fmt.Sprintf(`<details id="round-%d" open>`, i)); got != want {
+			t.Errorf("round %d is open: %v", i, got)
+		}
+	}
+	for i, r := range d.Timeline {
+		d.Violations = []report.ViolationLine{{Store: r.Store, Round: r.Round, Seed: r.Seed}}
+		if page := html(t, d); strings.Count(page, "<a href=") != 1 || !strings.Contains(page, fmt.Sprintf(`<a href="#round-%d">`, i)) {
+			t.Errorf("the link to round %d is missing", i)
+		}
+	}
+	d.Violations[0].Seed = 1
+	if page := html(t, d); strings.Contains(page, "<a href=") {
+		t.Error("there is a link to nothing")
+	}
+}
+
+// What is wrong can be seen: in the table, among the controls, on top.
+func TestHTMLVerdict(t *testing.T) {
+	good, bad := html(t, sample()), html(t, broken())
+	if strings.Contains(good, `class="bad"`) || !strings.Contains(good, `<p class="verdict passed">Passed: no violation in 1,311,655 operations`) {
+		t.Error("a good run looks bad")
+	}
+	for _, want := range []string{`<tr class="bad"><th scope="row">worker-stop-inside</th>`, `<tr class="bad"><th scope="row">N9 (failed)</th>`, `<li>3 violations found.</li>`,
+		`<code>holdfast torture check &#39;bundles/redis 7&#39;</code>`} {
+		if !strings.Contains(bad, want) {
+			t.Errorf("%s is not in the page", want)
+		}
+	}
+	if strings.Contains(bad, "verdict passed") {
+		t.Error("a bad run passed")
 	}
 }

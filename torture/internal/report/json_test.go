@@ -78,6 +78,8 @@ func TestNamesInJSON(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	early, late := sample(), broken()
+	early.Controls[1].By = append(make([]string, 0, 4), "registers")
+	late.Controls[1].By = []string{"windows"}
 	late.Began = early.Began.Add(time.Hour)
 	late.Seeds, late.Title = []uint64{7, 8}, "another"
 	got := report.Merge(late, early)
@@ -90,7 +92,7 @@ func TestMerge(t *testing.T) {
 	if len(got.Rows) != len(early.Rows) || len(got.Violations) != 2 {
 		t.Errorf("%d rows, %d violations", len(got.Rows), len(got.Violations))
 	}
-	if n := got.Controls[1]; n.Seeds != 40 || n.Caught != 39 || n.TwinPassed != 40 || len(n.By) != 1 {
+	if n := got.Controls[1]; n.Seeds != 40 || n.Caught != 39 || n.TwinPassed != 40 || len(n.By) != 2 {
 		t.Errorf("control %+v", n)
 	}
 	for i, total := range got.Totals {
@@ -98,7 +100,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("total %+v, once %+v", total, once)
 		}
 	}
-	if early.Controls[1].Seeds != 20 || len(early.Seeds) != 2 {
+	if by := early.Controls[1].By[:2]; by[1] != "" || early.Controls[1].Seeds != 20 || len(early.Seeds) != 2 {
 		t.Error("what was merged has changed")
 	}
 }

@@ -74,8 +74,13 @@ func TestProgressRate(t *testing.T) {
 		if !strings.Contains(last, " · 10/s") {
 			t.Errorf("%q", last)
 		}
-		s.Operations = 0 // another store: counted anew, and no rate below nothing
-		if got := update(5); strings.Contains(got, "/s") {
+		time.Sleep(time.Second)
+		s.Operations = 0 // another store: counted anew
+		if got := update(5); !strings.Contains(got, "5 operations") || strings.Contains(got, "/s") {
+			t.Errorf("%q", got)
+		}
+		time.Sleep(time.Second)
+		if got := update(70); !strings.Contains(got, " · 70/s") {
 			t.Errorf("%q", got)
 		}
 	})
@@ -98,6 +103,7 @@ func TestProgressInAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
 		p := report.NewProgress(&b, false, nil)
+		p.Update(report.State{Store: "memory", Round: 1})
 		for _, store := range []string{"file", "redis"} {
 			for round := 1; round <= 2; round++ {
 				for i := range 10 {
@@ -109,7 +115,7 @@ func TestProgressInAFile(t *testing.T) {
 			t.Error("it is told before it is over")
 		}
 		p.Done()
-		want := "file round 1 · no violations · 109 operations\nfile round 2 · 1 VIOLATION · 209 operations\n" +
+		want := "memory round 1 · no violations · 0 operations\nfile round 1 · no violations · 109 operations\nfile round 2 · 1 VIOLATION · 209 operations\n" +
 			"redis round 1 · no violations · 109 operations\nredis round 2 · 1 VIOLATION · 209 operations\n"
 		if b.String() != want {
 			t.Errorf("%q\nwant %q", b.String(), want)

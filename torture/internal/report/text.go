@@ -51,6 +51,9 @@ func (t *text) preface(d *Document) {
 // ran says how much was run, when and with which seeds.
 func ran(d *Document) string {
 	s := fmt.Sprintf("%s in %s", counted(d.Rounds, "round", "rounds"), lasting(d.Lasted))
+	if d.Rounds == 0 { // controls only
+		s = "It took " + lasting(d.Lasted)
+	}
 	if !d.Began.IsZero() {
 		s += d.Began.UTC().Format(", from 2006-01-02 15:04 UTC")
 	}

@@ -54,6 +54,8 @@ func TestVerdicts(t *testing.T) {
 	idle.Controls[0].Seeds, idle.Controls[0].Caught, idle.Controls[0].TwinPassed = 0, 0, 0
 	counted := sample()
 	counted.Rows[3].Violations = 1 // without a line of its own
+	listed := sample()
+	listed.Violations = broken().Violations // not in the rows
 	controls := sample()
 	controls.Rows = nil
 	for _, c := range []struct {
@@ -65,6 +67,7 @@ func TestVerdicts(t *testing.T) {
 		{"only controls", controls, ""},
 		{"nothing", &report.Document{}, "Nothing was done"},
 		{"a violation", counted, "1 violation found"},
+		{"two that are listed", listed, "2 violations found"},
 		{"a control that survived", uncaught, "N1 was caught with 19 of 20"},
 		{"a twin that was caught", alarm, "twin of N1 passed with 19 of 20"},
 		{"a control that was not run", idle, "N1 was not run"},

@@ -127,11 +127,8 @@ type scale struct{ begin, end driver.Instant }
 
 func (s scale) at(i driver.Instant) time.Duration { return min(max(i, s.begin), s.end).Sub(s.begin) }
 
-// bars are the windows of an attempt.
+// bars are the windows of an attempt: none, if it was not granted.
 func (s scale) bars(a *history.Attempt) []HoldBar {
-	if !a.Granted() {
-		return nil
-	}
 	var bars []HoldBar
 	for _, w := range a.Windows() {
 		bars = append(bars, HoldBar{
@@ -174,7 +171,7 @@ func overlaps(holds []HoldBar) []OverlapBar {
 			last = i
 			continue
 		}
-		if other := &holds[last]; hold.From < other.To && hold.From < hold.To && other.Attempt != hold.Attempt {
+		if other := &holds[last]; hold.From < other.To { // windows of one hold are apart: these are two
 			hold.Overlap, other.Overlap = true, true
 			found = append(found, OverlapBar{hold.Lock, hold.From, min(hold.To, other.To)})
 		}

@@ -62,7 +62,9 @@ function drawBar(g, item, x, y, w, h, t) {
     g.fillRect(x, y, 1.5, h);
     if (w > 24) g.fillText(clip(g, item.name, w - 6), Math.max(x, gutter) + 4, y + h / 2);
   } else if (item.kind === "stop") {
-    hatch(g, x, y, w, h, t.stop);
+    hatch(g, x, y, w, h, t.stop, 0.5);
+    g.fillStyle = t.text;
+    if (w > 24) g.fillText(clip(g, `process ${item.process}`, w - 6), Math.max(x, gutter) + 4, y + h / 2);
   } else {
     g.fillStyle = `hsl(${item.hue}, 60%, ${t.light})`;
     g.fillRect(x, y, w, h);

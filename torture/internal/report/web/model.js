@@ -47,10 +47,7 @@ function model(data) {
 
   const lanes = [];
   if (faults.length) lanes.push({ label: "faults", rows: pack(faults.slice()), height: 18 });
-  const troubled = [...new Set([...stops, ...deaths].map((s) => s.process))].sort((a, b) => a - b);
-  for (const process of troubled) {
-    lanes.push({ label: `process ${process}`, rows: pack(stops.filter((s) => s.process === process)), height: 11, marks: deaths.filter((d) => d.process === process) });
-  }
+  if (stops.length || deaths.length) lanes.push({ label: "processes", rows: pack(stops.slice()), height: 18, marks: deaths });
   data.locks.forEach((label, lock) => {
     const here = (i) => i.lock === lock;
     lanes.push({ label, lock, rows: pack(holds.filter(here)), height: 18, overlaps: overlaps.filter(here), marks: [...losses.filter(here), ...violations.filter(here)] });
