@@ -155,11 +155,9 @@ func TestHTMLData(t *testing.T) {
 
 // A violation leads to its round, if that can be looked at; and rounds that have one are open.
 func TestHTMLLinks(t *testing.T) {
-	d := &report.Document{}
-	for _, r := range []report.RoundTimeline{{Store: "redis", Round: 3, Seed: 44}, {Store: "file", Round: 3, Seed: 44}, {Store: "redis", Round: 4, Seed: 44},
-		{Store: "redis", Round: 3, Seed: 45}} {
-		d.Timeline = append(d.Timeline, r)
-	}
+	d := &report.Document{Timeline: []report.RoundTimeline{
+		{Store: "redis", Round: 3, Seed: 44}, {Store: "file", Round: 3, Seed: 44}, {Store: "redis", Round: 4, Seed: 44}, {Store: "redis", Round: 3, Seed: 45},
+	}}
 	d.Timeline[2].Violations = []report.ViolationMark{{What: "late"}}
 	page := html(t, d)
 	for i, want := range []bool{true, false, true, false} { // the first one, too: so that something is to be seen
