@@ -74,6 +74,7 @@ func TestFaultOfAViolation(t *testing.T) {
 	for script, want := range map[string]string{
 		leak:                          "",
 		leak + "; 91 fault cut began": "",
+		leak + "; 10 fault cut began; 20 fault cut healed":                                              "cut",
 		leak + "; 90 fault cut began; 91 fault cut healed":                                              "cut",
 		leak + "; 10 fault cut began; 20 fault cut healed; 30 fault flush began; 40 fault flush healed": "flush",
 		leak + "; 10 fault cut began; 30 fault flush began; 40 fault flush healed":                      "cut",

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"sort"
 	"time"
 
@@ -123,7 +124,7 @@ func unserved(r *round) []Violation {
 	end := r.When(history.Drained)
 	if end == 0 {
 		end = r.end
-		found = append(found, r.violation("liveness", nil, end, nil, "the round did not drain: some worker never came to its end"))
+		found = append(found, notDrained(r))
 	}
 	for _, l := range r.locks {
 		for _, a := range l.attempts {
@@ -142,4 +143,19 @@ func unserved(r *round) []Violation {
 		}
 	}
 	return found
+}
+
+// notDrained says that a round never came to its end, and who may be why: those who waited until they were killed for it.
+func notDrained(r *round) Violation {
+	v := r.violation("liveness", nil, r.end, nil, "the round did not drain: some worker never came to its end")
+	draining := r.When(history.Draining)
+	for _, l := range r.locks {
+		for _, a := range l.attempts {
+			if a.Answered == 0 && a.Died > draining && draining != 0 {
+				v.What += fmt.Sprintf("; %s waited for %q for %s until it was killed", who(a), l.Name, ms(a.Died.Sub(a.Asked)))
+				v.Attempts = append(v.Attempts, a.Number)
+			}
+		}
+	}
+	return v
 }

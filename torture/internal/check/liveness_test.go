@@ -26,6 +26,7 @@ func TestHeals(t *testing.T) {
 		trial{name: "too late for a leader", want: "liveness", script: script + "20 a1 asks chief p1 lead; 2001 a1 granted 1 9900; 2002 a1 releases; 2003 a1 released ok"},
 		trial{name: "somebody else in time", script: script + served("5000") + "1900 a2 asks hot p2; 1950 a2 granted 0 9900; 1960 a2 releases; 1961 a2 released ok",
 			change: unfenced},
+		trial{name: "somebody else at the last moment", script: script + "20 a1 asks hot p1; 5000 a1 failed; 20 a2 asks hot p2; 2000 a2 granted 1 9900; 2000.1 a2 releases; 2000.2 a2 released ok"},
 		trial{name: "another lock in time", want: "liveness", script: script + served("5000") + "1900 a2 asks warm p2; 1950 a2 granted 2 9900; 1960 a2 releases; 1961 a2 released ok"},
 		trial{name: "with a guard in time", script: "50 fault guarded began; 100 fault guarded healed;" + end + served("3000")},
 		trial{name: "with a guard too late", want: "liveness", script: "50 fault guarded began; 100 fault guarded healed;" + end + served("3001")},
@@ -45,6 +46,8 @@ func TestHeals(t *testing.T) {
 		trial{name: "another fault goes on", script: script + served("2001") + "40 fault flush began; 101 fault flush healed"},
 		trial{name: "another fault went on", want: "liveness", script: script + served("2001") + "40 fault flush began; 99 fault flush healed"},
 		trial{name: "a guard goes on", script: script + served("2001") + "40 fault guarded began; 99 fault guarded healed"},
+		trial{name: "another fault heals at that moment", want: "liveness liveness", script: script + served("2001") + "40 fault flush began; 100 fault flush healed"},
+		trial{name: "another fault begins at that moment", script: script + served("2001") + "100 fault flush began; 101 fault flush healed; 150 fault cut began; 4000 fault cut healed"},
 		trial{name: "it does not heal", script: end + "50 fault cut began;" + served("2001")},
 		trial{name: "the round ends", script: fault + "20 a1 asks hot p1; 1999 p1 killed; 1999 p1 ended 9"},
 	)
@@ -99,6 +102,9 @@ func TestUnserved(t *testing.T) {
 		trial{name: "stood still", want: "liveness", script: "20 a1 asks hot p1; 31 p1 stopped; 32 p1 continued"},
 		trial{name: "answered while it drained", script: "90 round draining; 20 a1 asks hot p1; 95 a1 granted 1 900; 96 a1 releases; 97 a1 released ok; 100 round drained"},
 		trial{name: "not drained", want: "liveness", says: "did not drain", script: "20 inspect hot; 90 round draining"},
+		trial{name: "not drained and killed", want: "liveness",
+			says:   `end; worker 1 of process 1 (attempt 1) waited for "hot" for 80.0 ms until it was killed`,
+			script: "20 a1 asks hot p1; 20 a2 asks hot p2; 30 p2 killed; 30 p2 ended 9; 90 round draining; 100 p1 killed; 101 p1 ended 9"},
 		trial{name: "not drained because of one", want: "liveness liveness", script: "20 a1 asks hot p1; 90 round draining"},
 	)
 }

@@ -22,6 +22,9 @@ func TestOrder(t *testing.T) {
 		trial{name: "another lock", script: script + first + `13 a2 asks warm p2; 40 a2 granted 2 940; 50 a2 releases; 51 a2 released ok`},
 		trial{name: "who gave up", script: script + `10 a1 asks hot p1 wait; 12 a1 queued; 70 a1 gaveup
 			13 a2 asks hot p2; 40 a2 granted 2 940; 50 a2 releases; 51 a2 released ok`},
+		trial{name: "served when the other asks", script: script + first + `70 a2 asks hot p2; 85 a2 granted 2 940; 86 a2 releases; 87 a2 released ok`},
+		trial{name: "waiting when the other asks", want: "order", script: script + first + `69.9 a2 asks hot p2; 85 a2 granted 2 940; 86 a2 releases; 87 a2 released ok`},
+		trial{name: "the same token", want: "tokens", script: script + first + `13 a2 asks hot p2; 40 a2 granted 3 940; 50 a2 releases; 51 a2 released ok`},
 		trial{name: "a store without order", change: unordered,
 			script: script + first + `13 a2 asks hot p2; 40 a2 granted 2 940; 50 a2 releases; 51 a2 released ok`},
 		trial{name: "beyond", change: beyond, script: script + first + `13 a2 asks hot p2; 40 a2 granted 2 940; 50 a2 releases; 51 a2 released ok`},
@@ -60,6 +63,7 @@ func TestOrderExcuses(t *testing.T) {
 		trial{name: "a short one behind a long one", script: script + "100 fault guarded began; 200.1 fault guarded healed; 210 fault cut began; 211 fault cut healed"},
 		trial{name: "the first stands still", script: script + "3060 p1 stopped; 3061 p1 continued"},
 		trial{name: "the second stands still", script: script + "3030 p2 stopped; 3031 p2 continued"},
+		trial{name: "the first goes on when it asks", script: script + "2060 p1 stopped; 3000 p1 continued"},
 		trial{name: "the first stood still", want: "order", script: script + "2060 p1 stopped; 2999.9 p1 continued"},
 		trial{name: "the second stands still later", want: "order", script: script + "3040.1 p2 stopped; 3045 p2 continued"},
 		trial{name: "somebody else stands still", want: "order", script: script + "3030 p3 stopped; 3031 p3 continued"},

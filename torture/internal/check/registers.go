@@ -89,9 +89,9 @@ type log struct {
 
 	applied map[write]int
 	ok      map[write]int
-	unknown map[write]int                          // without an answer, or with one that says nothing
-	asked   map[write]history.Record               // the first
-	open    map[register]map[uint64]history.Record // calls without an answer, by attempt
+	unknown map[write]int            // without an answer, or with one that says nothing
+	asked   map[write]history.Record // the first
+	open    map[call]history.Record  // without an answer
 }
 
 // rig is the other half of checker 3: what workers know of the registers is what the registers know. If not, the test itself does
@@ -99,7 +99,7 @@ type log struct {
 func rig(r *round) []Violation {
 	g := &log{round: r, versions: make(map[register][]version), places: make(map[register]map[int64][]int),
 		applied: make(map[write]int), ok: make(map[write]int), unknown: make(map[write]int),
-		asked: make(map[write]history.Record), open: make(map[register]map[uint64]history.Record)}
+		asked: make(map[write]history.Record), open: make(map[call]history.Record)}
 	for _, rec := range r.Records {
 		if (rec.Op == history.Read || rec.Op == history.Write) && rec.Phase == history.Applied {
 			g.apply(rec)
@@ -151,13 +151,9 @@ func (g *log) add(reg register, v version) {
 }
 
 func (g *log) ask(rec history.Record) {
-	reg := registerOf(rec)
-	if g.open[reg] == nil {
-		g.open[reg] = make(map[uint64]history.Record)
-	}
-	g.open[reg][rec.Attempt] = rec // one worker, one call at a time
+	g.open[callOf(rec)] = rec
 	if rec.Op == history.Write {
-		w := write{reg, rec.Attempt, rec.Value}
+		w := write{registerOf(rec), rec.Attempt, rec.Value}
 		g.unknown[w]++ // until it is answered
 		if _, before := g.asked[w]; !before {
 			g.asked[w] = rec
@@ -167,8 +163,8 @@ func (g *log) ask(rec history.Record) {
 
 func (g *log) answer(rec history.Record) {
 	reg := registerOf(rec)
-	asked := g.open[reg][rec.Attempt]
-	delete(g.open[reg], rec.Attempt)
+	asked := g.open[callOf(rec)]
+	delete(g.open, callOf(rec))
 	switch {
 	case rec.Op == history.Read:
 		if rec.Outcome == history.OK && !g.had(reg, rec.Value, asked.At, rec.At) {

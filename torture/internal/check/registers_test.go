@@ -84,6 +84,7 @@ func TestReads(t *testing.T) {
 		trial{name: "after it had changed", want: "registers", says: "read 0 from the unfenced register, which did not have it in the 1.9 ms meanwhile",
 			script: history + "33.1 a1 reads; 35 a1 read 0"},
 		trial{name: "while it changed", script: history + "130.5 a2 reads fenced; 131 a2 read 0 fenced; 130 a1 reads; 140 a1 read 2"},
+		trial{name: "at the moment of the change", script: history + "124 a1 reads; 131 a1 read 2"},
 		trial{name: "before it has changed", want: "registers", script: history + "124 a1 reads; 130 a1 read 2"},
 		trial{name: "what it never had", want: "registers", script: history + "124 a1 reads; 150 a1 read 7"},
 		trial{name: "long ago", want: "registers", script: history + "140 a1 reads; 150 a1 read 1"},

@@ -7,12 +7,14 @@ import (
 	"holdfast.dev/torture/internal/history"
 )
 
-// A call is what a worker has asked for and not yet heard of.
+// A call is what a worker has asked for and not yet heard of: one of a kind at a time.
 type call struct {
 	attempt uint64
 	op      history.Op
 	fenced  history.Flag
 }
+
+func callOf(r history.Record) call { return call{r.Attempt, r.Op, r.Flags & history.Fenced} }
 
 // An owner is who an attempt belongs to.
 type owner struct {
@@ -70,7 +72,7 @@ func soundRecord(owners map[uint64]*owner, open map[call]bool, r history.Record)
 	if r.Op == history.Acquire {
 		return o.answer(r)
 	}
-	c := call{r.Attempt, r.Op, r.Flags & history.Fenced}
+	c := callOf(r)
 	if asked := r.Phase == history.Asked; asked == open[c] {
 		return errors.New("a call is answered that was not made, or made while it goes on")
 	}

@@ -64,6 +64,13 @@ func TestForgotten(t *testing.T) {
 		trial{name: "another one renewed afterwards", change: beyond, want: "told",
 			script: script + "1010 a3 asks hot p1; 1020 a3 granted 3 1900; 1300 a3 renewed 2000; 1350 a3 releases; 1351 a3 released ok; 1750 a1 told taken"},
 		trial{name: "another fault", change: beyond, script: script + next + late + "1600 fault cut began; 1601 fault cut healed"},
+		trial{name: "another fault at the last moment", change: beyond, script: script + next + late + "1610 fault cut began; 1612 fault cut healed"},
+		trial{name: "another fault until then", change: beyond, script: script + next + late + "500 fault cut began; 1000 fault cut healed"},
+		trial{name: "another fault before", change: beyond, want: "told", script: script + next + late + "500 fault cut began; 999 fault cut healed"},
+		trial{name: "granted at that moment", change: beyond, want: "told", script: flush + `9900 inspect hot; 10 a1 asks hot p1; 1000 a1 granted 1 1890
+			1700 a1 releases; 1701 a1 released lost`},
+		trial{name: "granted afterwards", change: beyond, script: flush + `9900 inspect hot; 10 a1 asks hot p1; 1000.1 a1 granted 1 1890
+			1700 a1 releases; 1701 a1 released lost`},
 		trial{name: "another fault later", change: beyond, want: "told", script: script + next + late + "1611 fault cut began; 1612 fault cut healed"},
 		trial{name: "a fault that forgets nothing", change: beyond, script: hold + next + late + "1000 fault cut began; 1010 fault cut healed"},
 		trial{name: "stands still", change: beyond, script: script + "1500 p1 stopped; 1600 p1 continued; 1790 a1 told taken"},
