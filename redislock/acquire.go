@@ -256,18 +256,20 @@ func (w *wait) standing(place int, left, guard time.Duration, holders []driver.H
 
 // How often somebody who waits asks, though nothing was heard.
 const (
-	leastLife = 10 * time.Second       // of a place in the queue that is not asked for
+	longest   = 4 * time.Second        // between two questions
+	leastLife = 750 * time.Millisecond // of a place in the queue that is not asked for
 	stagger   = 20 * time.Millisecond  // between one place and the next, when a hold is to run out
 	slack     = 2 * time.Millisecond   // after that
 	guardLook = 500 * time.Millisecond // while the guard is on: each question proves that time has passed
 )
 
-// life is how long the server keeps a place in the queue that is not asked for.
-func life(ttl time.Duration) time.Duration { return max(2*ttl, leastLife) }
+// life is how long the server keeps a place in the queue that is not asked for. Less than two TTLs, so that what a process leaves
+// behind that was killed is gone by then.
+func life(ttl time.Duration) time.Duration { return max(ttl+ttl/2, leastLife) }
 
 // pause is how long to wait for a message before asking again.
 func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
-	pause := leastLife * 2 / 5
+	pause := min(longest, life(w.r.TTL)*2/5)
 	if guard > 0 {
 		return min(guardLook, guard+slack)
 	}

@@ -43,7 +43,7 @@
 local REIGN_EVERY = 100000     -- how often the id of the reign is read again
 local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable ceiling is raised
 local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
-local SLACK = 30000000         -- how much longer than needed a contended lock's key lives, so that its expiry is seldom written
+local SLACK = 8                -- by this part longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
 local BENEFIT = 200000         -- how long a client that let a grant lapse has to be heard of, before its other waiters are lost
 local DAY = 86400000000
@@ -351,7 +351,7 @@ local function save(l, now)
   end
   local longer = needed > l.life
   if longer then
-    l.life = needed + SLACK
+    l.life = needed + (needed - now) / SLACK
   end
   if l.x ~= l.was then
     later(l, 'x', l.x)

@@ -43,6 +43,9 @@ func (c *fakeTimes) At(driver.Instant, func()) (stop func() bool) { return func(
 // not compared.
 const apartBy = 30 * time.Second
 
+// mostAtOnce is less than one and a half of the shortest TTL: who waits and does not ask for so long loses its place.
+const mostAtOnce = 85 * time.Minute
+
 // pass lets time pass: until a hold has run out, or for a part of what it has left.
 func (w *twins) pass() {
 	var ends []time.Duration
@@ -60,6 +63,14 @@ func (w *twins) pass() {
 	for _, end := range ends { // not within apartBy of any of them
 		if end > step-apartBy && end < step+apartBy {
 			step = end + apartBy
+		}
+	}
+	if step > mostAtOnce {
+		step = mostAtOnce
+		for _, end := range slices.Backward(ends) {
+			if end > step-apartBy && end < step+apartBy {
+				step = end - apartBy
+			}
 		}
 	}
 	w.note("%v pass", step)
