@@ -76,6 +76,8 @@ func (h *hold) wait(way history.Way) history.Outcome {
 				return history.Granted
 			case m.kind == isHeld:
 				return history.Held
+			case m.kind == isGuarded:
+				return history.Guarded
 			case m.kind == isGone:
 				return history.Failed
 			case m.kind == isQueued:

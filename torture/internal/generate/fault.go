@@ -55,13 +55,29 @@ func kill(p *process) func() {
 	return func() {}
 }
 
+// restart takes the server away. When it is back it knows all that it knew, but grants nothing to anybody for a while, as one would
+// that cannot be sure of that.
+func restart(s *sim) (func(), uint32) {
+	s.net.cut[0] = true
+	return func() {
+		delete(s.net.cut, 0)
+		s.guard = s.now.Add(s.ttl(0.2, 0.5))
+		s.at(s.guard, func() {
+			for _, l := range s.locks {
+				l.serve()
+			}
+		})
+	}, 0
+}
+
 // all are the faults that there are.
-func all() []fault {
+func all(ttl time.Duration) []fault {
 	faults := []fault{
 		within("stop-worker", 0.5, 3, onOne(false, stop)),
 		within("stop-inside", 0.5, 3, onOne(true, stop)),
 		within("kill-worker", 0.01, 0.1, onOne(true, kill)),
 		within("server-gone", 0.1, 2.5, onNet(func(n *network) { n.cut[0] = true }, func(n *network) { delete(n.cut, 0) })),
+		within("restart", 0.1, 1.5, restart),
 		within("answers-lost", 0.1, 1.5, onNet(func(n *network) { n.deaf = true }, func(n *network) { n.deaf = false })),
 		within("reset", 0.2, 1.5, onNet(func(n *network) { n.losing = 3 }, func(n *network) { n.losing = 0 })),
 		within("late", 0.2, 1.5, onNet(func(n *network) { n.late = 6 }, func(n *network) { n.late = 0 })),
@@ -80,8 +96,13 @@ func all() []fault {
 				return func() {}, 0
 			}},
 	}
-	for i := range 3 {
-		faults[i].files = true
+	for i := range faults {
+		switch f := &faults[i]; f.Name {
+		case "stop-worker", "stop-inside", "kill-worker":
+			f.files = true
+		case "restart":
+			f.Heals = ttl / 2
+		}
 	}
 	return faults
 }
@@ -89,7 +110,7 @@ func all() []fault {
 // planFaults lets faults come, one after the other, sometimes close to each other and sometimes with time to heal.
 func (s *sim) planFaults() {
 	var can []fault
-	for _, f := range all() {
+	for _, f := range all(s.o.TTL) {
 		if s.o.Class != "none" && (f.Class == "within" || s.o.Class == "beyond") && (f.files || !s.o.NoExpiry) {
 			can = append(can, f)
 			s.faults = append(s.faults, f.FaultMeta)

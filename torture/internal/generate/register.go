@@ -37,9 +37,9 @@ func (h *hold) access(op history.Op, flag history.Flag, value int64) (int64, boo
 	for r.Outcome == history.Failed && h.now < until {
 		switch m, ok := h.await(until); {
 		case !ok || m.attempt != h.attempt || m.asked != asked: // the answer to an earlier call can come after a stop
-		case m.kind == isDone:
+		case m.kind == isApplied:
 			r.Outcome, r.Value = history.OK, int64(m.token)
-		case m.kind == isHeld:
+		case m.kind == isStale:
 			r.Outcome = history.Stale
 		}
 	}
@@ -53,7 +53,7 @@ func (l *lock) apply(h *hold, op history.Op, flag history.Flag, value int64) (in
 	if flag == history.Fenced {
 		reg = &l.fenced
 		if h.token < reg.fence {
-			return 0, isHeld
+			return 0, isStale
 		}
 		reg.fence = h.token
 	}
@@ -63,5 +63,5 @@ func (l *lock) apply(h *hold, op history.Op, flag history.Flag, value int64) (in
 	r := h.base
 	r.Op, r.Phase, r.Outcome, r.Flags, r.Value = op, history.Applied, history.OK, flag, reg.value
 	l.record(r)
-	return reg.value, isDone
+	return reg.value, isApplied
 }

@@ -51,6 +51,9 @@ const (
 	isGone
 	isDone    // Release: it was let go
 	isRenewed // Renew
+	isGuarded // nobody is granted anything for now
+	isApplied // of a register: it was read or written
+	isStale   // of a register: the fence refused
 )
 
 // reply sends an answer about an attempt.
@@ -70,7 +73,7 @@ func (l *lock) acquire(a *attempt, asked driver.Instant) {
 	}
 	switch {
 	case a.undone:
-		if !a.granted && l.holder == nil && l.once(2) { // as in a store that keeps no mark: it holds for the TTL, and nobody knows
+		if !a.granted && l.open() && l.once(2) { // as in a store that keeps no mark: it holds for the TTL, and nobody knows
 			a.asked = asked
 			a.until = l.kept()
 			l.grant(a)
@@ -81,9 +84,11 @@ func (l *lock) acquire(a *attempt, asked driver.Instant) {
 	case slices.Contains(l.queue, a):
 		a.asked, a.until = asked, l.kept()
 		l.reply(a, isQueued)
-	case l.holder == nil && len(l.queue) == 0:
+	case l.open() && len(l.queue) == 0:
 		a.asked, a.until = asked, l.kept()
 		l.grant(a)
+	case a.nowait && l.holder == nil:
+		l.reply(a, isGuarded)
 	case a.nowait:
 		l.reply(a, isHeld)
 	default:
@@ -92,6 +97,9 @@ func (l *lock) acquire(a *attempt, asked driver.Instant) {
 		l.reply(a, isQueued)
 	}
 }
+
+// open reports whether the lock can be granted.
+func (l *lock) open() bool { return l.holder == nil && l.now >= l.guard }
 
 // kept is until when a hold or a place is kept that was asked for just now.
 func (l *lock) kept() driver.Instant {
@@ -135,15 +143,19 @@ func (l *lock) expire() {
 	})
 }
 
-// free lets go, and hands over to the first who is still there.
+// free lets go, and hands over.
 func (l *lock) free() {
 	l.holder = nil
-	for len(l.queue) > 0 {
+	l.serve()
+}
+
+// serve grants the lock to the first who is still there, if it can be granted.
+func (l *lock) serve() {
+	for l.open() && len(l.queue) > 0 {
 		a := l.queue[0]
 		l.queue = l.queue[1:]
 		if a.until > l.now {
 			l.grant(a)
-			return
 		}
 	}
 }

@@ -22,7 +22,8 @@ type sim struct {
 	records []history.Record
 	locks   []*lock
 	net     network
-	margin  time.Duration // by which a holder stops earlier than the service
+	guard   driver.Instant // until then the service grants nothing
+	margin  time.Duration  // by which a holder stops earlier than the service
 
 	processes []*process // those that live
 	numbers   uint32     // of processes

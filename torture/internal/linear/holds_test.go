@@ -87,12 +87,33 @@ func TestGood(t *testing.T) {
 			s.used(5, 2, 90, 100)
 			s.refused(6, 110, 111)
 		}, ""},
+		{"many", many, ""},
+		{"many that are stopped, and learn late that they had it", func(s *story) {
+			for i := range 40 {
+				s.granted(uint64(i+1), uint64(i+1), 100-i, 99_000, 1000*i+1000)
+			}
+			s.used(100, 100, 99_100, 99_110)
+		}, ""},
+		{"many after one that was learned late", func(s *story) {
+			s.granted(900, 1, 10, 3000, 1000)
+			s.released(900, 3001, 3002, history.Lost)
+			for i := range 200 {
+				s.used(uint64(i+1), uint64(i+2), 1020+20*i, 1030+20*i)
+			}
+		}, ""},
 		{"two locks", func(s *story) {
 			s.used(1, 1, 10, 100)
 			s.lock = 1
 			s.used(2, 1, 10, 100)
 		}, ""},
 	})
+}
+
+// many are holds one after the other, tokens from 1 on, until 4020.
+func many(s *story) {
+	for i := range 200 {
+		s.used(uint64(i+1), uint64(i+1), 20+20*i, 30+20*i)
+	}
 }
 
 // What none can.
@@ -109,6 +130,12 @@ func TestBad(t *testing.T) {
 		{"granted in spite of a renewal", func(s *story) {
 			s.granted(1, 1, 10, 11, 1000)
 			s.renewed(1, 1, 400, 1400)
+			s.granted(2, 2, 20, 1390, 2400)
+		}, "until 1400.000 ms at least"},
+		{"granted in spite of a renewal, after a look that did not know of it", func(s *story) {
+			s.granted(1, 1, 10, 11, 1000)
+			s.renewed(1, 1, 400, 1400)
+			s.claimed(1, 401, 1000)
 			s.granted(2, 2, 20, 1390, 2400)
 		}, "until 1400.000 ms at least"},
 		{"granted while a dead one's time had not run out", func(s *story) {
@@ -129,6 +156,26 @@ func TestBad(t *testing.T) {
 			s.used(1, 5, 10, 20)
 			s.used(2, 5, 30, 40)
 		}, "not greater than the last token 5"},
+		{"the token falls after many", func(s *story) {
+			many(s)
+			s.used(900, 20, 5000, 5010)
+		}, "granted token 20 between 5000.000 ms and 5001.000 ms, which is not greater than the last token"},
+		{"the token falls after many were refused", func(s *story) {
+			s.granted(1, 5, 10, 11, never)
+			for i := range 200 {
+				s.refused(uint64(100+i), 20+10*i, 22+10*i)
+			}
+			s.released(1, 4000, 4001, history.OK)
+			s.used(2, 4, 5000, 5010)
+		}, "not greater than the last token 5"},
+		{"granted to two, after many", func(s *story) {
+			many(s)
+			s.granted(900, 900, 4100, 4101, never)
+			for i := range 200 {
+				s.refused(uint64(1000+i), 4200+10*i, 4202+10*i)
+			}
+			s.used(901, 901, 9000, 9010)
+		}, "attempt 901 of worker 901 was granted token 901"},
 		{"no token", func(s *story) { s.used(1, 0, 10, 20) }, "not greater than the last token 0"},
 		{"granted to two, without tokens", func(s *story) {
 			s.meta.Fencing = "none"

@@ -77,7 +77,6 @@ func (r *round) operations(lock uint16) []*op {
 	r.excuse(r.byLock[lock], tenures, refusals)
 	ops := refusals
 	for _, t := range tenures {
-		t.end.call = max(t.end.call, min(t.grant.call, t.end.ret)) // not before its grant
 		ops = append(ops, t.grant, t.end)
 	}
 	slices.SortStableFunc(ops, func(a, b *op) int {

@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 	s.renewed(11, 71, 300, 1300)
 	s.used(12, 72, 400, 410)
 	s.answered(13, history.ByTry, 300, 420, history.Failed)
-	s.fault(350, 500)
+	s.fault(0, 350, 500)
 	html := page(t, checked(t, s.history(t)))
 	for _, want := range []string{"<html", "grant 71 to attempt 11", "end of 71 of attempt 11, renewed 1 times, valid until", "grant 72 to attempt 12",
 		"storm", "attempt 13 may have been granted"} {
@@ -86,7 +86,7 @@ func TestUndecided(t *testing.T) {
 // A violation names the fault that it was found in, and comes once, however much follows.
 func TestViolation(t *testing.T) {
 	s := newStory()
-	s.fault(5, 15)
+	s.fault(0, 5, 15)
 	for i := range 200 {
 		s.used(uint64(i+1), uint64(10*i+10), 20+20*i, 30+20*i)
 	}

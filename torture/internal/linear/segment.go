@@ -23,7 +23,8 @@ func (r *round) segments(lock uint16) []*segment {
 	s := &segment{lock: lock, tokens: r.tokens}
 	open := driver.Instant(-1) // until then
 	var holders []*op          // that have not ended, the last one last
-	told, ended := make(map[uint64]bool), make(map[uint64]bool)
+	told := make(map[uint64]bool)
+	ended := make(map[uint64]bool) // a hold that is learned late may have ended before its grant can be told
 	for _, o := range r.operations(lock) {
 		if o.call > open && len(s.ops) >= atLeast {
 			for len(holders) > 1 { // it is in the segments before; once is enough

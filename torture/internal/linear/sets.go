@@ -6,7 +6,7 @@ import (
 )
 
 // mostDoubts fit into a set; a refusal with more reasons than these is one that anything could explain.
-const mostDoubts = 12
+const mostDoubts = 8
 
 // A set of attempts, by their places in a list, rising; two bytes each, so that it can be compared.
 type set string

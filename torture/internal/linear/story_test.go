@@ -84,6 +84,10 @@ func (s *story) renewed(n, token uint64, at, until int) {
 	s.add(at, history.Record{Op: history.Hold, Phase: history.Renewed, Process: uint32(n), Token: token, Value: int64(instant(until))})
 }
 
+func (s *story) claimed(n uint64, at, until int) {
+	s.attempt(n, at, history.Record{Op: history.Hold, Phase: history.Claimed, Value: int64(instant(until))})
+}
+
 func (s *story) told(n uint64, at int) {
 	s.attempt(n, at, history.Record{Op: history.Hold, Phase: history.LossTold, Outcome: history.Expired})
 }
@@ -92,9 +96,10 @@ func (s *story) killed(n uint64, at int) {
 	s.add(at, history.Record{Op: history.Process, Phase: history.Killed, Process: uint32(n)})
 }
 
-func (s *story) fault(from, to int) {
-	s.add(from, history.Record{Op: history.Fault, Phase: history.Began})
-	s.add(to, history.Record{Op: history.Fault, Phase: history.Healed})
+// fault is one of a process; of 0 it concerns all.
+func (s *story) fault(n uint64, from, to int) {
+	s.add(from, history.Record{Op: history.Fault, Phase: history.Began, Process: uint32(n)})
+	s.add(to, history.Record{Op: history.Fault, Phase: history.Healed, Process: uint32(n)})
 }
 
 func (s *story) stopped(n uint64, from, to int) {
