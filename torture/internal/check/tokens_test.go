@@ -46,6 +46,7 @@ func TestTokensOfRenewals(t *testing.T) {
 		trial{name: "of a grant that nobody heard of", script: `10 a1 asks hot p1; 300 a1 renewed 1190 5; 400 p1 killed; 401 p1 ended 9`},
 		trial{name: "of an attempt that failed meanwhile", script: `10 a1 asks hot p1; 300 a1 renewed 1190 5; 300 a1 failed`},
 		trial{name: "of an attempt that had failed", want: "tokens", script: `10 a1 asks hot p1; 299 a1 failed; 300 a1 renewed 1190 5`},
+		trial{name: "of an attempt of that moment", script: `300 a1 asks hot p1; 310 a1 failed; 300 a1 renewed 1190 5`},
 		trial{name: "of an attempt to come", want: "tokens", script: `9 a2 asks warm p1; 9 a2 failed; 299 a1 asks hot p1; 300 a1 failed; 298 a1 renewed 1190 5`},
 		trial{name: "of no hold where there are none", change: unfenced, script: `10 a1 asks hot p1; 299 a1 failed; 300 a1 renewed 1190 5`},
 	)

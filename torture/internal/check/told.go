@@ -124,7 +124,7 @@ func (r *round) wasForgotten(l *lock, a *history.Attempt, f history.FaultSpan) b
 		if g.Answered >= a.Until() {
 			break
 		}
-		if g != a && (g.Token > a.Token || r.Meta.Fencing == "none") {
+		if g != a && (g.Token > a.Token || r.Meta.Fencing != "durable") { // a store that forgets may begin anew with its tokens
 			return true
 		}
 	}

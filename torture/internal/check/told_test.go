@@ -18,6 +18,7 @@ func TestTold(t *testing.T) {
 		trial{name: "renewed", script: hold + "300 a1 renewed 1190; 1490 a1 told expired; 9000 a1 releases; 9001 a1 released lost"},
 		trial{name: "renewed and too late", want: "told", script: hold + "300 a1 renewed 1190; 1491 a1 told expired; 9000 a1 releases; 9001 a1 released lost"},
 		trial{name: "renewed too late", want: "told", script: hold + "1201 a1 renewed 2090; 2000 a1 releases; 2001 a1 released ok"},
+		trial{name: "renewed too late twice", want: "told", script: hold + "1201 a1 renewed 2090; 2400 a1 renewed 3000; 3000 a1 releases; 3001 a1 released ok"},
 		trial{name: "renewed a little late", script: hold + "1200 a1 renewed 2090; 2000 a1 releases; 2001 a1 released ok"},
 		trial{name: "nothing runs out", script: "10 a1 asks hot p1; 12 a1 granted 1 never; 9999 inspect hot"},
 		trial{name: "dead", script: hold + "1200 p1 killed; 1201 p1 ended 9"},
@@ -39,10 +40,11 @@ func TestTold(t *testing.T) {
 // The store forgets the hold at 1000, and says so from 1010 on: the holder must know at 1610.
 func TestForgotten(t *testing.T) {
 	const (
-		hold  = "9900 inspect hot; 10 a1 asks hot p1; 12 a1 granted 1 900; 300 a1 renewed 1190; 600 a1 renewed 1490; 900 a1 renewed 1790;"
-		flush = "1000 fault flush began; 1010 fault flush healed;"
-		next  = "900 a2 asks hot p2; 1020 a2 granted 2 1900; 1030 a2 releases; 1031 a2 released ok;"
-		late  = "1700 a1 releases; 1701 a1 released ok;"
+		hold    = "9900 inspect hot; 10 a1 asks hot p1; 12 a1 granted 1 900; 300 a1 renewed 1190; 600 a1 renewed 1490; 900 a1 renewed 1790;"
+		hold2nd = "9900 inspect hot; 10 a1 asks hot p1; 12 a1 granted 2 900; 300 a1 renewed 1190; 600 a1 renewed 1490; 900 a1 renewed 1790;"
+		flush   = "1000 fault flush began; 1010 fault flush healed;"
+		next    = "900 a2 asks hot p2; 1020 a2 granted 2 1900; 1030 a2 releases; 1031 a2 released ok;"
+		late    = "1700 a1 releases; 1701 a1 released ok;"
 	)
 	script := hold + flush
 	try(t,
@@ -53,6 +55,12 @@ func TestForgotten(t *testing.T) {
 		trial{name: "somebody else has it without tokens", change: unfencedTwo, want: "told", script: `
 			9900 inspect hot; 10 a1 asks hot p1; 12 a1 granted 0 never; 1700 a1 releases; 1701 a1 released ok
 			900 a2 asks hot p2; 1020 a2 granted 0 never; 1030 a2 releases; 1031 a2 released ok` + ";" + flush},
+		trial{name: "somebody else has it with tokens that begin anew", change: volatile, want: "told", script: script + late +
+			"900 a2 asks hot p2; 1020 a2 granted 0 1900; 1030 a2 releases; 1031 a2 released ok"},
+		trial{name: "somebody hears late of what he had before", change: beyond, script: hold2nd + flush + `1700 a1 releases; 1701 a1 released ok
+			5 a2 asks hot p2; 1020 a2 granted 1 900; 1030 a2 releases; 1031 a2 released lost`},
+		trial{name: "somebody else has it when it is over", change: beyond, script: script + late + "900 a2 asks hot p2; 1700 a2 granted 2 2900; 1730 a2 releases; 1731 a2 released ok;"},
+		trial{name: "renewed when it had been told", change: beyond, want: "told", script: script + "1610.1 a1 told taken; 1611 a1 renewed 2000"},
 		trial{name: "its release says so", change: beyond, want: "told", script: script + "1700 a1 releases; 1701 a1 released lost"},
 		trial{name: "released in time", change: beyond, script: script + next + "1610 a1 releases; 1611 a1 released lost"},
 		trial{name: "run out in time", change: beyond, script: `9900 inspect hot; 10 a1 asks hot p1; 12 a1 granted 1 900; 700 a1 renewed 1590;
