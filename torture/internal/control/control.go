@@ -30,6 +30,10 @@ type Control struct {
 	Mix      worker.Mix    // of its work, on one lock
 	Steps    []Step        // the faults, in the order of their times
 
+	// Patience is how long draining may take, where the broken one never ends and nobody should wait for it for long. 0: as long as any
+	// store may take.
+	Patience time.Duration
+
 	Heals time.Duration // beyond a TTL + 1 s, how long it may grant nothing after a server has forgotten: its guard
 	Gate  resource.Gate // of the broken one; the twin's is always GateAll
 

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -21,9 +22,9 @@ func n15() Control {
 		Wrong:  "A request that is sent again, because its answer was lost, counts as a second entry, and is never left.",
 		Right:  "A request that is sent again has the same id, and does not count again.",
 		Caught: []string{"liveness", "leaks", "linear"},
-		TTL:    300 * time.Millisecond, Duration: 1500 * time.Millisecond,
+		TTL:    300 * time.Millisecond, Duration: 1100 * time.Millisecond, Patience: time.Second,
 		Mix:   worker.Mix{Use: 100, Hot: 100, Think: 2 * time.Millisecond},
-		Steps: every(200*time.Millisecond, 120*time.Millisecond, 8, Step{Do: LoseReplies, For: 60 * time.Millisecond}),
+		Steps: every(200*time.Millisecond, 120*time.Millisecond, 7, Step{Do: LoseReplies, For: 60 * time.Millisecond}),
 		change: func(s *store, o Options) {
 			again := countStays
 			if o.Broken {
@@ -109,12 +110,18 @@ func (c *counting) renew(ctx context.Context, r *driver.Request, ttl time.Durati
 	return c.askToRenew(ctx, renewCountedScript, r, ttl)
 }
 
-// keepAlive renews what the client still has, until it has it no more, or until it is closed.
+// keepAlive renews what the client still has, until it has it no more, or until it is closed. After a renewal without an answer it soon
+// tries again.
 func (c *counting) keepAlive(r driver.Request) {
 	c.wire.ending.Go(func() {
 		for {
-			_, err := c.renew(c.wire.life, &r, r.TTL)
-			if driver.Answered(err) && err != nil || driver.Sleep(c.wire.life, r.TTL/3) != nil {
+			pause := r.TTL / 3
+			if _, err := c.renew(c.wire.life, &r, r.TTL); errors.Is(err, driver.ErrGone) {
+				return
+			} else if err != nil {
+				pause = r.TTL / 30
+			}
+			if driver.Sleep(c.wire.life, pause) != nil {
 				return
 			}
 		}

@@ -17,7 +17,7 @@ func n2() Control {
 		Wrong:  "The key is set by one request and gets its TTL by another: who dies between them holds the lock for ever.",
 		Right:  "The key is set together with its TTL.",
 		Caught: []string{"liveness", "leaks"},
-		TTL:    300 * time.Millisecond, Duration: 1200 * time.Millisecond,
+		TTL:    300 * time.Millisecond, Duration: 900 * time.Millisecond, Patience: time.Second,
 		Mix:   worker.Mix{Use: 100, Hot: 100, Think: 5 * time.Millisecond},
 		Steps: []Step{{At: 300 * time.Millisecond, Do: KillAcquired}},
 		change: func(s *store, o Options) {
