@@ -1,14 +1,12 @@
 package torture
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"holdfast.dev"
 	"holdfast.dev/driver"
 	"holdfast.dev/torture/internal/arena"
 	"holdfast.dev/torture/internal/worker"
@@ -61,11 +59,6 @@ func Stores() []string {
 // Invoked must be asked first by every program that calls Run or Controls: it is started again as a worker process. If it is one,
 // the program ends with that code.
 func Invoked() (code int, invoked bool) { return worker.Invoked(open) }
-
-// open opens what a worker process is told to.
-func open(ctx context.Context, store string, options ...holdfast.OpenOption) (*holdfast.Client, error) {
-	return holdfast.Open(ctx, store, options...)
-}
 
 // A field is what the rounds of a run take turns in: a store, and faults of one class.
 type field struct {

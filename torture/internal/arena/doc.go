@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/torture/internal/history"
 )
 
 // A Kind of store.
@@ -66,6 +67,16 @@ type Arena interface {
 	Close() error
 }
 
+// A Scripted arena has its faults at fixed times, instead of by chance.
+type Scripted interface{ Script() []Step }
+
+// A Step of a script is a fault at its time.
+type Step struct {
+	After time.Duration // since the beginning of the round, at the earliest
+	Name  string
+	Cause Cause
+}
+
 // A Cause brings a fault about.
 type Cause struct {
 	Do    func(ctx context.Context, s *Scene) error
@@ -87,6 +98,15 @@ type Workers interface {
 	Stop(process int) (goOn func()) // it stands still until goOn
 	StopInside(ctx context.Context) (goOn func(), err error)
 	Kill(process int)
+
+	// Inside calls do when the next worker has read the fenced register, before it is answered, with the place of its process.
+	Inside(ctx context.Context, do func(process int)) error
+	Retire(process int) // Kill, and nobody takes its place
+
+	// StopWriting stops the process whose write to the fenced register is the next, and keeps that write until another process has
+	// done the same to the register (history.Read or Write), or ctx ends.
+	StopWriting(ctx context.Context, until history.Op) error
+
 	Tell(process int, line string)
 	Burn(ctx context.Context, processes int) (end func(), err error) // so many processes use all the time they get
 }

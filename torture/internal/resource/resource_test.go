@@ -13,6 +13,7 @@ import (
 type rig struct {
 	*resource.Client
 	server *resource.Server
+	path   string
 	log    bytes.Buffer
 }
 
@@ -20,6 +21,7 @@ func start(t *testing.T, gate resource.Gate) *rig {
 	t.Helper()
 	r := new(rig)
 	path := filepath.Join(t.TempDir(), "s")
+	r.path = path
 	var err error
 	if r.server, err = resource.Serve(path, gate, history.NewWriter(&r.log)); err != nil {
 		t.Fatal(err)
@@ -120,4 +122,78 @@ func TestInside(t *testing.T) {
 		}
 	}
 	r.server.Inside(nil)
+}
+
+// A write that is kept is carried out when another process has come, before that one is answered, and not earlier; or when it is
+// released.
+func TestHoldWrite(t *testing.T) {
+	for name, until := range map[string]history.Op{"read": history.Read, "write": history.Write} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, resource.GateNone)
+			late, err := resource.Dial(r.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer late.Close()
+			caught, done := make(chan uint32, 1), make(chan error, 1)
+			release, carried := r.server.HoldWrite(until, func(process uint32) { caught <- process })
+			if _, err := late.Do(resource.Request{Fenced: true, Token: 1, Process: 1}); err != nil {
+				t.Fatal(err) // a read is not kept
+			}
+			go func() {
+				_, err := late.Do(resource.Request{Write: true, Fenced: true, Token: 1, Process: 1, Value: 7})
+				done <- err
+			}()
+			if got := <-caught; got != 1 {
+				t.Errorf("it caught process %d", got)
+			}
+			same := resource.Request{Write: until == history.Write, Fenced: true, Process: 1, Value: 3}
+			other := same
+			other.Process, other.Lock = 2, 1
+			for _, not := range []resource.Request{same, other, {Process: 2}} { // the same process, another lock, the other register
+				if _, err := r.Do(not); err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case <-carried:
+				t.Fatal("it was carried out too early")
+			default:
+			}
+			if _, err := r.Do(resource.Request{Write: until == history.Write, Fenced: true, Process: 2, Value: 3}); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.read(t, 0, true); got != 7 {
+				t.Errorf("the register is %d when the other one was answered", got)
+			}
+			if err := <-done; err != nil || !release() {
+				t.Errorf("the late write: %v", err)
+			}
+		})
+	}
+	r := start(t, resource.GateAll)
+	release, _ := r.server.HoldWrite(history.Read, func(uint32) {})
+	if release() {
+		t.Error("there was nothing to keep")
+	}
+	if err := r.write(1, true, 1); err != nil {
+		t.Error(err)
+	}
+	r = start(t, resource.GateAll)
+	release, carried := r.server.HoldWrite(history.Read, func(uint32) {})
+	written := make(chan error, 1)
+	go func() { written <- r.write(1, true, 1) }()
+	for !release() {
+		release, carried = r.server.HoldWrite(history.Read, func(uint32) {})
+		select {
+		case err := <-written: // before it was to be kept
+			t.Log(err)
+			return
+		default:
+		}
+	}
+	<-carried
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
 }

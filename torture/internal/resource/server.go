@@ -3,7 +3,6 @@ package resource
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -24,6 +23,7 @@ type Server struct {
 	mu        sync.Mutex // held while an access takes place and is recorded, so that both have one order
 	registers map[register]int64
 	inside    func(process uint32, lock uint16) bool
+	held      *heldWrite
 	conns     map[net.Conn]bool // nil once closed
 }
 
@@ -109,8 +109,23 @@ type token uint64
 
 func (t token) FenceToken() (uint64, error) { return uint64(t), nil }
 
-// access carries a request out. Its error is that of the fence.
+// access carries a request out, or keeps it until somebody else has come. Its error is that of the fence.
 func (s *Server) access(r Request) (value int64, err error) {
+	if h := s.keeps(r); h != nil {
+		h.caught(r.Process)
+		<-h.goOn
+		defer close(h.carried)
+		return s.pass(r)
+	}
+	value, err = s.pass(r)
+	if err == nil {
+		s.letGo(r)
+	}
+	return value, err
+}
+
+// pass carries a request out.
+func (s *Server) pass(r Request) (value int64, err error) {
 	passes := r.Fenced && (s.gateMode == GateAll || s.gateMode == GateWrites && r.Write)
 	if passes && r.Token != 0 { // a store without tokens has no fence
 		err = s.gate.Do(context.Background(), strconv.Itoa(int(r.Lock)), token(r.Token), func() error {
@@ -150,36 +165,3 @@ func (s *Server) tellInside(r Request) {
 		s.inside = nil
 	}
 }
-
-// A Client is a worker's connection. One goroutine at a time may use it.
-type Client struct{ conn net.Conn }
-
-// Dial connects.
-func Dial(path string) (*Client, error) {
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{conn}, nil
-}
-
-// ErrStale: the fence has seen a greater token.
-var ErrStale = errors.New("the fence has seen a greater token")
-
-// Do carries a request out, and returns the number that is there afterwards: ErrStale, or an error after which nobody knows.
-func (c *Client) Do(r Request) (int64, error) {
-	if _, err := c.conn.Write(r.encode()); err != nil {
-		return 0, err
-	}
-	answer := make([]byte, answerSize)
-	if _, err := io.ReadFull(c.conn, answer); err != nil {
-		return 0, err
-	}
-	if answer[0] == answerStale {
-		return 0, ErrStale
-	}
-	return int64(binary.LittleEndian.Uint64(answer[1:])), nil
-}
-
-// Close ends the connection.
-func (c *Client) Close() error { return c.conn.Close() }

@@ -35,7 +35,6 @@ type Plan struct {
 	Kind     arena.Kind
 	Class    string         // of the faults; "none" without any
 	Faults   []driver.Fault // to choose from
-	Script   []Step         // instead: exactly these, in their order
 	TTL      time.Duration
 	Duration time.Duration
 	Workers  int
@@ -43,15 +42,9 @@ type Plan struct {
 	Locks    []history.LockMeta
 	Mix      worker.Mix
 	Gate     resource.Gate
-	Command  []string    // starts a worker process
-	Watch    func(State) // is told how it goes, from time to time; may be nil
-}
-
-// A Step of a script is a fault at its time.
-type Step struct {
-	After time.Duration // since the beginning of the round, at the earliest
-	Name  string
-	Cause arena.Cause
+	Patience time.Duration // how long draining may take; 0: as long as any store may
+	Command  []string      // starts a worker process
+	Watch    func(State)   // is told how it goes, from time to time; may be nil
 }
 
 // A State is how a round goes.

@@ -34,29 +34,69 @@ func (c *crew) stop(p *process) (goOn func()) {
 // errNobodyInside: no worker came to the registers. It says nothing about locks: they may all be out of reach.
 var errNobodyInside = errors.New("nobody came into the critical section in time")
 
-// StopInside stops the next process that has read the fenced register, before it gets the answer.
-func (c *crew) StopInside(ctx context.Context) (goOn func(), err error) {
-	stopped := make(chan func(), 1)
+// Inside calls do for the next process that has read the fenced register, before it gets the answer.
+func (c *crew) Inside(ctx context.Context, do func(place int)) error {
+	done := make(chan struct{})
 	c.server.Inside(func(number uint32, _ uint16) bool {
 		p := c.numbered(number)
 		if p == nil {
 			return false
 		}
-		stopped <- c.stop(p)
+		do(p.place)
+		close(done)
 		return true
 	})
 	select {
-	case goOn := <-stopped:
-		return goOn, nil
+	case <-done:
+		return nil
 	case <-ctx.Done():
 	}
 	c.server.Inside(nil)
 	select {
-	case goOn := <-stopped: // it came at the last moment
-		return goOn, nil
+	case <-done: // it came at the last moment
+		return nil
 	default:
-		return nil, errNobodyInside
+		return errNobodyInside
 	}
+}
+
+// StopInside stops the next process that has read the fenced register, before it gets the answer.
+func (c *crew) StopInside(ctx context.Context) (goOn func(), err error) {
+	err = c.Inside(ctx, func(place int) { goOn = c.Stop(place) })
+	return goOn, err
+}
+
+// StopWriting stops a process whose write is on its way, and lets the write arrive when somebody else has come.
+func (c *crew) StopWriting(ctx context.Context, until history.Op) error {
+	caught := make(chan func(), 1)
+	release, carried := c.server.HoldWrite(until, func(number uint32) {
+		goOn := func() {}
+		if p := c.numbered(number); p != nil {
+			goOn = c.stop(p)
+		}
+		caught <- goOn
+	})
+	select {
+	case <-carried:
+	case <-ctx.Done():
+	}
+	if !release() {
+		return errNobodyInside
+	}
+	goOn := <-caught
+	<-carried
+	goOn()
+	return nil
+}
+
+// Retire is Kill, without a successor.
+func (c *crew) Retire(place int) {
+	p := c.place(place)
+	c.mu.Lock()
+	p.retired = true
+	c.mu.Unlock()
+	c.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: p.number})
+	p.cmd.Process.Kill()
 }
 
 // Kill is kill −9.

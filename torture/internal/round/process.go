@@ -41,12 +41,12 @@ type crew struct {
 
 // A process is one of the crew.
 type process struct {
-	number uint32
-	place  int
-	cmd    *exec.Cmd
-	input  io.WriteCloser
-	gone   chan struct{} // closed when it has ended
-	killed bool          // by us
+	number  uint32
+	place   int
+	cmd     *exec.Cmd
+	input   io.WriteCloser
+	gone    chan struct{} // closed when it has ended
+	retired bool          // nobody takes its place
 }
 
 // starter is the thread that all processes are started on: on Linux a process is killed when the thread that started it ends,
@@ -119,7 +119,7 @@ func (c *crew) await(p *process) {
 	code := p.cmd.ProcessState.ExitCode() // −1: by a signal
 	c.log.Append(history.Record{Op: history.Process, Phase: history.Ended, Process: p.number, Value: int64(code)})
 	c.mu.Lock()
-	again := !c.draining && code < 0
+	again := !c.draining && code < 0 && !p.retired
 	if code > 0 {
 		c.failed = errors.Join(c.failed, fmt.Errorf("worker process %d ended with code %d; see log.txt", p.number, code))
 	}

@@ -141,6 +141,9 @@ func (r *run) claims(g holdfast.Guarantees) error {
 func (r *run) run(ctx context.Context) error {
 	s := &schedule{plan: r.Plan, causes: r.arena.Causes(), log: r.log, random: rand.New(rand.NewPCG(r.Seed, streamSchedule)),
 		scene: &arena.Scene{TTL: r.TTL, Random: rand.New(rand.NewPCG(r.Seed, streamScene)), Workers: r.crew}}
+	if scripted, is := r.arena.(arena.Scripted); is {
+		s.script = scripted.Script()
+	}
 	for _, lock := range r.Locks {
 		s.scene.Locks = append(s.scene.Locks, lock.Name)
 	}
@@ -218,6 +221,9 @@ func (r *run) settled(ctx context.Context) (left []string, err error) {
 
 // patience is how long draining may take: what is held runs out, guards pass, and then everybody who waits gets a turn.
 func (r *run) patience() time.Duration {
+	if r.Patience > 0 {
+		return r.Patience
+	}
 	longest := time.Duration(0)
 	for _, f := range r.meta.Faults {
 		longest = max(longest, f.Heals)

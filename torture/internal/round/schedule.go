@@ -16,6 +16,7 @@ import (
 type schedule struct {
 	plan   Plan
 	causes map[driver.Fault]arena.Cause
+	script []arena.Step // instead
 	scene  *arena.Scene
 	log    *history.Writer
 	random *rand.Rand
@@ -32,7 +33,7 @@ func (s *schedule) faults() ([]history.FaultMeta, error) {
 		}
 		all = append(all, history.FaultMeta{Name: string(f), Class: s.plan.Class, Heals: cause.Heals, Loses: cause.Loses})
 	}
-	for _, step := range s.plan.Script {
+	for _, step := range s.script {
 		all = append(all, history.FaultMeta{Name: step.Name, Class: s.plan.Class, Heals: step.Cause.Heals, Loses: step.Cause.Loses})
 	}
 	return all, nil
@@ -42,7 +43,7 @@ func (s *schedule) faults() ([]history.FaultMeta, error) {
 func (s *schedule) run(ctx context.Context, began time.Time) error {
 	over := began.Add(s.plan.Duration)
 	until := func(d time.Duration) error { return s.scene.Pass(ctx, min(d, time.Until(over))) }
-	for i, step := range s.plan.Script {
+	for i, step := range s.script {
 		if err := until(step.After - time.Since(began)); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // die ends the process in the middle of everything.
-func (t *turn) die() {
-	t.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: t.Process})
+func (p *process) die() {
+	p.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: p.Process})
 	os.Exit(9)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // die is kill −9, in the middle of everything.
-func (t *turn) die() {
-	t.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: t.Process})
+func (p *process) die() {
+	p.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: p.Process})
 	syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }

@@ -5,6 +5,7 @@
 // the controller has gone, and the process ends at once, with all it holds.
 //
 //	drain      begin nothing new; end what was begun, close the clients, say what is left of goroutines and descriptors, end with code 0
+//	arm        die at the next point that Reached is called from
 //	break N    break whoever holds lock N, at once: an administrator's hand
 //
 // # Work

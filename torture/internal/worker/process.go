@@ -118,11 +118,23 @@ func (p *process) listen(input *bufio.Reader) {
 			os.Exit(1)
 		case command == "drain":
 			close(p.draining)
+		case command == "arm":
+			armed.Store(p)
 		case command == "break":
 			if lock, err := strconv.Atoi(argument); err == nil && lock < len(p.Locks) && len(p.clients) > 0 {
 				go p.breakNow(p.Locks[lock].Name)
 			}
 		}
+	}
+}
+
+// armed is the process, once it was told to die at the next point that it reaches.
+var armed atomic.Pointer[process]
+
+// Reached is for locks that have points in their code at which a process may die: it does, if it was told to.
+func Reached() {
+	if p := armed.Load(); p != nil {
+		p.die()
 	}
 }
 

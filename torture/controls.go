@@ -1,0 +1,184 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast.dev"
+	"holdfast.dev/torture/internal/arena"
+	"holdfast.dev/torture/internal/check"
+	"holdfast.dev/torture/internal/control"
+	"holdfast.dev/torture/internal/history"
+	"holdfast.dev/torture/internal/judge"
+	"holdfast.dev/torture/internal/report"
+	"holdfast.dev/torture/internal/round"
+	"holdfast.dev/torture/internal/worker"
+)
+
+// ControlOptions are which broken locks are to be tried, and how.
+type ControlOptions struct {
+	Names    []string // N1, …; none: all
+	Seed     uint64   // of the first try; the others follow
+	Seeds    int      // how many tries of each
+	Parallel int      // how many at the same time
+	Program  []string // starts this program again, as a worker process
+
+	Progress func(ControlState) // is told of each try that has ended; may be nil
+}
+
+// A ControlState is one try that has ended.
+type ControlState struct {
+	Name   string
+	Seed   uint64
+	Broken bool     // the broken lock; else its twin
+	By     []string // the checkers that accused it
+	What   []string // the accusations
+	Good   bool     // it came out as it must
+}
+
+// ControlNames are those of the broken locks.
+func ControlNames() []string {
+	var names []string
+	for _, c := range control.All() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// The crew of a control: small, so that a round is short.
+const (
+	controlWorkers = 8
+	controlPerEach = 2
+)
+
+// Controls runs locks that are broken on purpose, and for each a twin that is not: the result has passed if every broken one was caught, by
+// a checker that is meant to, with every seed, and every twin passed.
+func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
+	chosen, err := o.chosen()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	lines := make([]report.ControlLine, len(chosen))
+	failures := make([]error, len(chosen))
+	places := make(chan struct{}, o.Parallel)
+	var all sync.WaitGroup
+	for i, c := range chosen {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			lines[i], failures[i] = o.try(ctx, c)
+		})
+	}
+	all.Wait()
+	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Controls: lines,
+		Seeds: []uint64{o.Seed}}
+	return &Result{d}, errors.Join(failures...)
+}
+
+func (o ControlOptions) chosen() ([]control.Control, error) {
+	if o.Seeds < 1 || o.Parallel < 1 {
+		return nil, fmt.Errorf("%w: %d seeds, %d at the same time: give 1 at least", ErrOption, o.Seeds, o.Parallel)
+	}
+	if len(o.Names) == 0 {
+		return control.All(), nil
+	}
+	var chosen []control.Control
+	for _, name := range o.Names {
+		c, known := control.Find(name)
+		if !known {
+			return nil, fmt.Errorf("%w: there is no control %q; there are %s", ErrOption, name, strings.Join(ControlNames(), ", "))
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen, nil
+}
+
+// try tries one control with all seeds.
+func (o ControlOptions) try(ctx context.Context, c control.Control) (report.ControlLine, error) {
+	line := report.ControlLine{Name: c.Name, Title: c.Title, Seeds: o.Seeds}
+	begun := time.Now()
+	for n := range o.Seeds {
+		seed := o.Seed + uint64(n)
+		for _, broken := range []bool{true, false} {
+			found, err := o.once(ctx, c, seed, broken)
+			if err != nil {
+				return line, fmt.Errorf("control %s, seed %d, broken %v: %w", c.Name, seed, broken, err)
+			}
+			by, what := accusers(found)
+			caught := slices.ContainsFunc(by, func(name string) bool { return slices.Contains(c.Caught, name) })
+			good := broken && caught || !broken && len(by) == 0
+			switch {
+			case broken && caught:
+				line.Caught++
+				for _, name := range by {
+					if !slices.Contains(line.By, name) {
+						line.By = append(line.By, name)
+					}
+				}
+			case !broken && len(by) == 0:
+				line.TwinPassed++
+			}
+			if o.Progress != nil {
+				o.Progress(ControlState{Name: c.Name, Seed: seed, Broken: broken, By: by, What: what, Good: good})
+			}
+		}
+	}
+	slices.Sort(line.By)
+	line.Took = time.Since(begun)
+	return line, nil
+}
+
+// accusers returns the names of the checkers that found something, and what they say.
+func accusers(found []check.Violation) (by, what []string) {
+	for _, v := range found {
+		what = append(what, v.String())
+		if !slices.Contains(by, v.Checker) {
+			by = append(by, v.Checker)
+		}
+	}
+	return by, what
+}
+
+// once runs one round, and returns what was found in it.
+func (o ControlOptions) once(ctx context.Context, c control.Control, seed uint64, broken bool) (found []check.Violation, err error) {
+	dir, err := os.MkdirTemp("", "torture-control-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	plan := round.Plan{Number: 1, Seed: rand.New(rand.NewPCG(seed, 0)).Uint64(), Kind: arena.Control(c, broken), Class: "within",
+		TTL: c.TTL, Duration: c.Duration, Workers: controlWorkers, PerEach: controlPerEach, Locks: []history.LockMeta{{Name: "hot"}},
+		Mix: c.Mix, Gate: c.GateFor(broken), Patience: c.Patience, Command: o.Program}
+	if err := round.Run(ctx, plan, dir, open); err != nil {
+		return nil, fmt.Errorf("%w%s", err, said(dir))
+	}
+	h, err := round.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := judge.Round(h)
+	if err != nil {
+		return nil, err
+	}
+	return verdict.Violations, nil
+}
+
+// open opens what a worker process is told to: a store, or that of a control.
+func open(ctx context.Context, store string, options ...holdfast.OpenOption) (*holdfast.Client, error) {
+	if !control.IsStore(store) {
+		return holdfast.Open(ctx, store, options...)
+	}
+	s, err := control.OpenStore(ctx, store, func(control.Point) { worker.Reached() })
+	if err != nil {
+		return nil, err
+	}
+	return holdfast.New(s, options...), nil
+}
