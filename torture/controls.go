@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"holdfast.dev"
 	"holdfast.dev/torture/internal/arena"
+	"holdfast.dev/torture/internal/bundle"
 	"holdfast.dev/torture/internal/check"
 	"holdfast.dev/torture/internal/control"
 	"holdfast.dev/torture/internal/history"
@@ -29,6 +31,7 @@ type ControlOptions struct {
 	Seeds    int      // how many tries of each
 	Parallel int      // how many at the same time
 	Program  []string // starts this program again, as a worker process
+	Into     string   // a directory that gets a bundle for each try; "": nothing is kept
 
 	Progress func(ControlState) // is told of each try that has ended; may be nil
 }
@@ -168,7 +171,24 @@ func (o ControlOptions) once(ctx context.Context, c control.Control, seed uint64
 	if err != nil {
 		return nil, err
 	}
-	return verdict.Violations, nil
+	return verdict.Violations, o.keep(c, seed, broken, dir)
+}
+
+// keep puts a try into a bundle of its own.
+func (o ControlOptions) keep(c control.Control, seed uint64, broken bool, dir string) error {
+	if o.Into == "" {
+		return nil
+	}
+	kind := "twin"
+	if broken {
+		kind = "broken"
+	}
+	b, err := bundle.Make(filepath.Join(o.Into, fmt.Sprintf("%s-%s-%d", c.Name, kind, seed)),
+		bundle.Run{Command: "holdfast torture controls " + c.Name, Seed: seed})
+	if err != nil {
+		return err
+	}
+	return b.Add(1, dir)
 }
 
 // open opens what a worker process is told to: a store, or that of a control.

@@ -145,9 +145,9 @@ func (a *Attempt) take(r Record) {
 	case r.Op == Acquire && r.Phase == Done:
 		a.Answered, a.Outcome, a.Token = r.At, r.Outcome, r.Token
 		if r.Outcome == Granted {
-			a.Claims = append(a.Claims, Span{r.At, driver.Instant(r.Value)})
+			a.Claims = append(a.Claims, Span{r.At, max(r.At, driver.Instant(r.Value))})
 		}
-	case r.Op == Hold && r.Phase == Claimed:
+	case r.Op == Hold && r.Phase == Claimed && r.Value > int64(r.At): // else it believes that it is over
 		a.Claims = append(a.Claims, Span{r.At, driver.Instant(r.Value)})
 	case r.Op == Hold && r.Phase == LossTold && a.LossTold == 0:
 		a.LossTold, a.Reason = r.At, r.Outcome

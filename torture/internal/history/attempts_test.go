@@ -30,6 +30,7 @@ func TestOneHold(t *testing.T) {
 		history.Record{At: 19, Op: history.Hold, Phase: history.Renewed, Process: 4, Token: 7, Value: 55},
 		history.Record{At: 20, Op: history.Acquire, Phase: history.Done, Outcome: history.Granted, Attempt: 1, Process: 4, Token: 7, Value: 50},
 		history.Record{At: 30, Op: history.Hold, Phase: history.Renewed, Process: 4, Token: 7, Value: 70},
+		history.Record{At: 76, Op: history.Hold, Phase: history.Claimed, Attempt: 1, Process: 4, Value: 76}, // it looks, and it is over
 		history.Record{At: 80, Op: history.Hold, Phase: history.Claimed, Attempt: 1, Process: 4, Value: 95},
 		history.Record{At: 90, Op: history.Hold, Phase: history.LossTold, Outcome: history.Expired, Attempt: 1, Process: 4},
 		history.Record{At: 99, Op: history.Release, Phase: history.Asked, Attempt: 1, Process: 4},
@@ -38,6 +39,9 @@ func TestOneHold(t *testing.T) {
 	)[0]
 	if a.Way != history.ByTry || a.Queued != 12 || a.Granting() != 20 || a.Token != 7 || a.Reason != history.Expired || a.Died != 0 {
 		t.Errorf("%+v", a)
+	}
+	if len(a.Claims) != 4 {
+		t.Errorf("claims %v", a.Claims)
 	}
 	if a.End() != 90 || a.Until() != 90 {
 		t.Errorf("it ends at %d, and lasts until %d", a.End(), a.Until())

@@ -182,6 +182,7 @@ They are: ` + strings.Join(torture.ControlNames(), " ") + `.`,
 	flags := c.Flags()
 	flags.IntVar(&o.Seeds, "seeds", 3, "how many `TIMES` each is tried")
 	flags.Uint64Var(&o.Seed, "seed", 1, "`NUMBER` that the first try's chance comes from; the others follow")
+	flags.StringVar(&o.Into, "into", "", "keep each try as a bundle in this `DIRECTORY`")
 	flags.IntVar(&o.Parallel, "parallel", 2, "how many are tried at the same time")
 	output.define(flags)
 	c.RunE = p.then(func(names []string) error {
