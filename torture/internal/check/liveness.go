@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -37,7 +38,8 @@ func liveness(r *round) []Violation {
 }
 
 // findHeals looks at each fault that healed, and each lock. A lock that is held by somebody who knows that he holds it is not free before he
-// stops believing so; the time runs from then on. If another fault is going on, or begins before the time is over, nothing can be said.
+// stops believing so; the time runs from then on. It begins anew when a process dies that waits for the lock or holds it: it may have been given
+// the lock without a word, and has it for a TTL. If another fault is going on, or begins before the time is over, nothing can be said.
 func (r *round) findHeals() []heal {
 	var found []heal
 	for i, f := range r.faults {
@@ -48,11 +50,12 @@ func (r *round) findHeals() []heal {
 		served := r.guardedUntil(f.To)
 		for _, l := range r.locks {
 			free := max(f.To, l.heldUntil(f.To))
-			deadline := max(free, served).Add(r.Meta.TTL + healing)
+			deadline := l.patience(f.To, max(free, served), r.Meta.TTL+healing)
 			n := sort.Search(len(l.grants), func(i int) bool { return l.grants[i].Answered >= f.To })
 			switch {
 			case n < len(l.grants) && l.grants[n].Answered <= deadline:
-				if next := l.grants[n].Answered; free == f.To && next < calm && r.waiter(l, f.To, f.To) != nil {
+				next := l.grants[n].Answered
+				if free == f.To && next < calm && !l.diedIn(f.To, next) && r.waiter(l, f.To, f.To) != nil {
 					found = append(found, heal{fault: i, lock: l, took: next.Sub(f.To)})
 				}
 			case deadline < calm && deadline <= r.end:
@@ -75,6 +78,25 @@ func (r *round) guardedUntil(t driver.Instant) driver.Instant {
 		}
 	}
 	return until
+}
+
+// patience is when the lock must have been given to somebody, if that was possible from a time after a fault had healed.
+func (l *lock) patience(healed, free driver.Instant, bound time.Duration) driver.Instant {
+	deadline := free.Add(bound)
+	n, _ := slices.BinarySearch(l.deaths, healed)
+	for _, death := range l.deaths[n:] {
+		if death > deadline {
+			break
+		}
+		deadline = max(deadline, death.Add(bound))
+	}
+	return deadline
+}
+
+// diedIn reports whether somebody died, waiting for the lock or holding it, from one moment to another.
+func (l *lock) diedIn(from, to driver.Instant) bool {
+	n, _ := slices.BinarySearch(l.deaths, from)
+	return n < len(l.deaths) && l.deaths[n] <= to
 }
 
 // calmUntil is when the next fault begins after one has healed; when that one healed, if another is going on.

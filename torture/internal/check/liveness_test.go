@@ -68,16 +68,37 @@ func TestHealsOfHeldLocks(t *testing.T) {
 	)
 }
 
+// Somebody else who waits dies at 1500, 1400 ms after the fault has healed: from then on there is as much time again.
+func TestHealsAfterDeaths(t *testing.T) {
+	const fault = "50 fault cut began; 100 fault cut healed; 9900 inspect hot;"
+	served := func(when string) string {
+		return "20 a1 asks hot p1; " + when + " a1 granted 2 9900; " + when + ".1 a1 releases; " + when + ".2 a1 released ok;"
+	}
+	try(t,
+		trial{name: "in time", script: fault + served("3400") + "30 a2 asks hot p2; 1500 p2 killed; 1500 p2 ended 9"},
+		trial{name: "too late", want: "liveness", says: "in the 3300.0 ms after cut", script: fault + served("3401") + "30 a2 asks hot p2; 1500 p2 killed; 1500 p2 ended 9"},
+		trial{name: "another death meanwhile", script: fault + served("5300") + `30 a2 asks hot p2; 1500 p2 killed; 1500 p2 ended 9
+			1600 a3 asks hot p3; 3400 p3 killed; 3400 p3 ended 9`},
+		trial{name: "another death too late", want: "liveness", script: fault + served("5300") + `30 a2 asks hot p2; 1500 p2 killed; 1500 p2 ended 9
+			1600 a3 asks hot p3; 3401 p3 killed; 3401 p3 ended 9`},
+		trial{name: "at the last moment", script: fault + served("3900") + "30 a2 asks hot p2; 2000 p2 killed; 2000 p2 ended 9"},
+		trial{name: "before the fault had healed", want: "liveness", script: fault + served("2001") + "30 a2 asks hot p2; 99 p2 killed; 99 p2 ended 9"},
+		trial{name: "who waits for another lock", want: "liveness", script: fault + served("2001") + "30 a2 asks warm p2; 1500 p2 killed; 1500 p2 ended 9"},
+		trial{name: "who does not wait any more", want: "liveness", script: fault + served("2001") + "30 a2 asks hot p2; 1400 a2 failed; 1500 p2 killed; 1500 p2 ended 9"},
+	)
+}
+
 func TestHealFigures(t *testing.T) {
 	f, err := Round(parse(t, `
 		50 fault cut began;  100 fault cut healed;  20 a1 asks hot p1;   130 a1 granted 1 950; 140 a1 releases; 141 a1 released ok
 		250 fault cut began; 300 fault cut healed;  220 a2 asks hot p1;  340 a2 granted 2 950; 350 a2 releases; 351 a2 released ok
+		224 a6 asks chief p6 lead; 226 a5 asks chief p5 lead; 310 p5 killed; 310 p5 ended 9; 355 a6 granted 1 950; 356 a6 releases; 357 a6 released ok
 		222 a3 asks warm p1; 390 a3 granted 3 950;  391 a3 releases; 392 a3 released ok
 		360 fault flush began; 361 fault flush healed; 370 a4 asks chief p1 lead; 380 a4 granted 4 950; 381 a4 releases; 382 a4 released ok`))
 	if err != nil || len(f.Violations) > 0 {
 		t.Fatalf("%v, %v", f, err)
 	}
-	// The third wait ended after another fault had begun, and nobody had asked for the chair when that healed.
+	// A process that waited for the chair died before somebody got it. The third wait ended after another fault had begun, and nobody had asked for the chair when that healed.
 	for _, row := range f.Rows {
 		want := map[string]time.Duration{"cut": 40 * time.Millisecond, "flush": 29 * time.Millisecond}[row.Fault]
 		if row.LongestHeal != want {

@@ -31,6 +31,7 @@ type lock struct {
 	history.LockMeta
 	attempts []*history.Attempt // as they were asked for
 	busy     []driver.Instant   // for each attempt: the latest end of the waits of it and of those before it
+	deaths   []driver.Instant   // of processes that waited for it or held it, by time
 	grants   []*history.Attempt // as they were granted
 	windows  []window           // by their beginnings
 	furthest []driver.Instant   // for each window: the latest end of it and of those before it
@@ -82,6 +83,9 @@ func (l *lock) prepare(end driver.Instant) {
 			busy = max(busy, waited(a))
 		}
 		l.busy = append(l.busy, busy)
+		if a.Died != 0 {
+			l.deaths = append(l.deaths, a.Died)
+		}
 		if !a.Granted() {
 			continue
 		}
@@ -91,6 +95,7 @@ func (l *lock) prepare(end driver.Instant) {
 			l.windows = append(l.windows, window{w, a})
 		}
 	}
+	slices.Sort(l.deaths)
 	slices.SortStableFunc(l.grants, func(a, b *history.Attempt) int { return cmp.Compare(a.Answered, b.Answered) })
 	slices.SortStableFunc(l.windows, func(a, b window) int { return cmp.Compare(a.From, b.From) })
 	furthest := driver.Instant(0)
