@@ -69,21 +69,27 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 		return nil, err
 	}
 	began := time.Now()
-	lines := make([]report.ControlLine, len(chosen))
-	failures := make([]error, len(chosen))
+	lines := make([]*controlTries, len(chosen))
 	places := make(chan struct{}, o.Parallel)
 	var all sync.WaitGroup
 	for i, c := range chosen {
-		all.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			lines[i], failures[i] = o.try(ctx, c)
-		})
+		lines[i] = &controlTries{line: report.ControlLine{Name: c.Name, Title: c.Title, Seeds: o.Seeds}}
+		for n := range o.Seeds {
+			for _, broken := range []bool{true, false} {
+				places <- struct{}{} // in this order
+				all.Go(func() {
+					defer func() { <-places }()
+					lines[i].add(ctx, o, try{c, o.Seed + uint64(n), broken})
+				})
+			}
+		}
 	}
 	all.Wait()
-	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Controls: lines,
-		Seeds: []uint64{o.Seed}}
-	return &Result{d}, errors.Join(failures...)
+	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Seeds: []uint64{o.Seed}}
+	for _, l := range lines {
+		d.Controls, err = append(d.Controls, l.line), errors.Join(err, l.err)
+	}
+	return &Result{d}, err
 }
 
 func (o ControlOptions) chosen() ([]control.Control, error) {
@@ -104,39 +110,51 @@ func (o ControlOptions) chosen() ([]control.Control, error) {
 	return chosen, nil
 }
 
-// try tries one control with all seeds.
-func (o ControlOptions) try(ctx context.Context, c control.Control) (report.ControlLine, error) {
-	line := report.ControlLine{Name: c.Name, Title: c.Title, Seeds: o.Seeds}
-	begun := time.Now()
-	for n := range o.Seeds {
-		seed := o.Seed + uint64(n)
-		for _, broken := range []bool{true, false} {
-			found, err := o.once(ctx, c, seed, broken)
-			if err != nil {
-				return line, fmt.Errorf("control %s, seed %d, broken %v: %w", c.Name, seed, broken, err)
-			}
-			by, what := accusers(found)
-			caught := slices.ContainsFunc(by, func(name string) bool { return slices.Contains(c.Caught, name) })
-			good := broken && caught || !broken && len(by) == 0
-			switch {
-			case broken && caught:
-				line.Caught++
-				for _, name := range by {
-					if !slices.Contains(line.By, name) {
-						line.By = append(line.By, name)
-					}
-				}
-			case !broken && len(by) == 0:
-				line.TwinPassed++
-			}
-			if o.Progress != nil {
-				o.Progress(ControlState{Name: c.Name, Seed: seed, Broken: broken, By: by, What: what, Good: good})
-			}
-		}
+// A try is one round of a control.
+type try struct {
+	control control.Control
+	seed    uint64
+	broken  bool
+}
+
+// controlTries are all tries of a control.
+type controlTries struct {
+	mu    sync.Mutex
+	begun time.Time
+	line  report.ControlLine
+	err   error
+}
+
+// add makes a try, and counts how it ended.
+func (l *controlTries) add(ctx context.Context, o ControlOptions, t try) {
+	l.mu.Lock()
+	if l.begun.IsZero() {
+		l.begun = time.Now()
 	}
-	slices.Sort(line.By)
-	line.Took = time.Since(begun)
-	return line, nil
+	l.mu.Unlock()
+	found, err := o.once(ctx, t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.line.Took = time.Since(l.begun)
+	if err != nil {
+		l.err = errors.Join(l.err, fmt.Errorf("control %s, seed %d, broken %v: %w", t.control.Name, t.seed, t.broken, err))
+		return
+	}
+	by, what := accusers(found)
+	good := len(by) == 0
+	switch {
+	case t.broken:
+		good = slices.ContainsFunc(by, func(name string) bool { return slices.Contains(t.control.Caught, name) })
+		if good {
+			l.line.Caught++
+			l.line.By = slices.Compact(slices.Sorted(slices.Values(append(l.line.By, by...))))
+		}
+	case good:
+		l.line.TwinPassed++
+	}
+	if o.Progress != nil {
+		o.Progress(ControlState{Name: t.control.Name, Seed: t.seed, Broken: t.broken, By: by, What: what, Good: good})
+	}
 }
 
 // accusers returns the names of the checkers that found something, and what they say.
@@ -151,15 +169,16 @@ func accusers(found []check.Violation) (by, what []string) {
 }
 
 // once runs one round, and returns what was found in it.
-func (o ControlOptions) once(ctx context.Context, c control.Control, seed uint64, broken bool) (found []check.Violation, err error) {
+func (o ControlOptions) once(ctx context.Context, t try) (found []check.Violation, err error) {
+	c := t.control
 	dir, err := os.MkdirTemp("", "torture-control-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	plan := round.Plan{Number: 1, Seed: rand.New(rand.NewPCG(seed, 0)).Uint64(), Kind: arena.Control(c, broken), Class: "within",
+	plan := round.Plan{Number: 1, Seed: rand.New(rand.NewPCG(t.seed, 0)).Uint64(), Kind: arena.Control(c, t.broken), Class: "within",
 		TTL: c.TTL, Duration: c.Duration, Workers: controlWorkers, PerEach: controlPerEach, Locks: []history.LockMeta{{Name: "hot"}},
-		Mix: c.Mix, Gate: c.GateFor(broken), Patience: c.Patience, Command: o.Program}
+		Mix: c.Mix, Gate: c.GateFor(t.broken), Patience: c.Patience, Command: o.Program}
 	if err := round.Run(ctx, plan, dir, open); err != nil {
 		return nil, fmt.Errorf("%w%s", err, said(dir))
 	}
@@ -171,20 +190,20 @@ func (o ControlOptions) once(ctx context.Context, c control.Control, seed uint64
 	if err != nil {
 		return nil, err
 	}
-	return verdict.Violations, o.keep(c, seed, broken, dir)
+	return verdict.Violations, o.keep(t, dir)
 }
 
 // keep puts a try into a bundle of its own.
-func (o ControlOptions) keep(c control.Control, seed uint64, broken bool, dir string) error {
+func (o ControlOptions) keep(t try, dir string) error {
 	if o.Into == "" {
 		return nil
 	}
 	kind := "twin"
-	if broken {
+	if t.broken {
 		kind = "broken"
 	}
-	b, err := bundle.Make(filepath.Join(o.Into, fmt.Sprintf("%s-%s-%d", c.Name, kind, seed)),
-		bundle.Run{Command: "holdfast torture controls " + c.Name, Seed: seed})
+	b, err := bundle.Make(filepath.Join(o.Into, fmt.Sprintf("%s-%s-%d", t.control.Name, kind, t.seed)),
+		bundle.Run{Command: "holdfast torture controls " + t.control.Name, Seed: t.seed})
 	if err != nil {
 		return err
 	}
