@@ -21,8 +21,8 @@ import (
 //  4. If what was there is what GET has seen, it is ours. If not, somebody else was faster: give up, or try again.
 //  5. When the work is done, and took less than the timeout, DEL lock. If it took longer, leave the lock alone: it may be another's.
 //
-// All of it rests on the clocks of all clients being the same. They are not: one machine in four is two seconds ahead here, less than a
-// machine without NTP is after a month. It sees every lock as timed out.
+// All of it rests on the clocks of all clients being the same. They are not: here each machine is a second ahead of the one before
+// it, which is less than a machine without NTP is off after a month. It sees the locks of those behind it as timed out.
 //
 // There is more: GETSET of those who come too late moves the winner's end; nothing says whose the lock is, so that neither a lost
 // answer can be asked for again nor a release be sure of what it deletes; and there is no renewal.
@@ -32,16 +32,13 @@ func n3() Control {
 		Wrong:  "The lock is the time at which it ends, written and judged by clients: who is ahead takes it from its holder.",
 		Right:  "The server lets the lock end, and no client's clock is asked for the time of day.",
 		Caught: []string{"windows", "tokens", "registers", "told", "leaks", "linear"},
-		TTL:    400 * time.Millisecond, Duration: 1200 * time.Millisecond,
+		TTL:    400 * time.Millisecond, Duration: 1400 * time.Millisecond,
 		Mix: worker.Mix{Use: 100, Hot: 100, Think: 40 * time.Millisecond},
 		change: func(s *store, o Options) {
 			if !o.Broken {
 				return
 			}
-			recipe := &recipe{store: s, held: make(map[driver.Attempt]time.Time)}
-			if o.Process%4 == 3 {
-				recipe.ahead = 2 * time.Second
-			}
+			recipe := &recipe{store: s, held: make(map[driver.Attempt]time.Time), ahead: time.Duration(o.Process%4) * time.Second}
 			s.ways = steps{take: recipe.take, free: recipe.free, renew: recipe.renew}
 		},
 	}

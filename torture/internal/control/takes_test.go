@@ -40,10 +40,10 @@ func TestN2(t *testing.T) {
 // TestN3: a machine whose clock is ahead asks for what another holds.
 func TestN3(t *testing.T) {
 	both(t, "N3", func(b *bench, broken bool) {
-		right, alsoRight := b.open(Options{Broken: broken, Process: 0}), b.open(Options{Broken: broken, Process: 1})
+		right, alsoRight := b.open(Options{Broken: broken, Process: 0}), b.open(Options{Broken: broken, Process: 4})
 		ahead := b.open(Options{Broken: broken, Process: 3})
 		r := b.ask()
-		r.TTL = 1500 * time.Millisecond // less than the clock is ahead
+		r.TTL = 2500 * time.Millisecond // less than the clock is ahead
 		g := b.grant(right, r)
 		if b.isFree(alsoRight) && driver.Boot().Now().Before(g.Asked.Add(r.TTL)) {
 			b.Error("who has the same clock got the lock")
