@@ -83,3 +83,28 @@ fuzz: ## Fuzz every fuzz test for a short while (FUZZTIME=10s each)
 .PHONY: sim
 sim: ## Run the simulation with many seeds (SEEDS=100000), or replay one (SEED=n)
 	go test -count=1 -timeout=0 -run='^TestSimulation$$' . $(if $(SEED),-v -sim.seed=$(SEED),-sim.seeds=$(SEEDS)) $(ARGS)
+
+# A program that was built once, because it starts itself again for each worker process.
+TORTURE = build/holdfast torture
+BUNDLE  ?= build/torture
+STORES  ?= memory,file,redis
+FOR     ?= 10m
+
+.PHONY: torture-program
+torture-program:
+	@.ci/packages
+	go build -o build/holdfast ./cmd/holdfast
+
+.PHONY: torture
+torture: torture-program ## Torture each store for ten minutes, into a bundle (STORES=redis FOR=1h BUNDLE=dir ARGS=…)
+	$(TORTURE) controls $(ARGS)
+	$(TORTURE) --store $(STORES) --duration $(FOR) --into $(BUNDLE) --html $(BUNDLE).html $(ARGS)
+
+.PHONY: torture-short
+torture-short: torture-program ## The torture of each change, two minutes in all
+	$(TORTURE) controls --seeds 3 --parallel 3
+	$(TORTURE) --duration 23s --seed 1
+
+.PHONY: soak
+soak: torture-program ## Torture until it is stopped by ^C, into a bundle that grows
+	$(TORTURE) --store $(STORES) --duration 0 --into $(BUNDLE) --html $(BUNDLE).html $(ARGS)

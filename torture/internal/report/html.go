@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -13,8 +13,6 @@ import (
 )
 
 var (
-	//go:embed web/page.html
-	pageHTML string
 	//go:embed web/page.css
 	pageCSS string
 	//go:embed web/model.js
@@ -42,18 +40,19 @@ func sum(text string) string {
 
 // HTML writes the document as one page that loads nothing. Whatever names are in it, they are text.
 func HTML(w io.Writer, d *Document) error {
-	t, err := template.New("page").Parse(pageHTML)
+	v := view(d)
+	data, err := json.Marshal(v.Data) // which writes <, > and & in another way: it cannot end the element that it is in
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, view(d))
+	m := new(markup)
+	m.page(v, data)
+	_, err = io.WriteString(w, m.String())
+	return err
 }
 
-// A viewed document is what the template shows.
+// A viewed document is what the page shows.
 type viewed struct {
-	Policy             string
-	Style              template.CSS
-	Script             template.JS
 	Title, Passed, Ran string
 	Problems           []string
 	Command, Bundles   []string
@@ -96,7 +95,6 @@ type viewedRound struct {
 
 func view(d *Document) *viewed {
 	v := &viewed{
-		Policy: policy(), Style: template.CSS(pageCSS), Script: template.JS(script()), // our own files, and nothing else
 		Title: d.title(), Problems: d.Problems(), Passed: passed(d), Ran: ran(d), Command: d.Command, Versions: strings.Join(d.Versions, ", "),
 		AboutControls: aboutControls,
 	}
