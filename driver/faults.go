@@ -76,4 +76,7 @@ type Assumption struct {
 	Fault Fault
 	Class Class
 	Why   string // it is survived, or what happens instead
+
+	// Apart are faults that this one is survived without, and not together with: Guarantees.Beyond says so.
+	Apart []Fault
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
+	"holdfast.dev/driver"
 	"holdfast.dev/torture/internal/bundle"
 	"holdfast.dev/torture/internal/judge"
 	"holdfast.dev/torture/internal/round"
@@ -147,7 +149,7 @@ func (r *running) round(ctx context.Context, f field, lasts time.Duration) (err 
 func (r *running) plan(f field, number int, lasts time.Duration) round.Plan {
 	random := rand.New(rand.NewPCG(r.Seed, uint64(number)))
 	ttls := []time.Duration{500, 500, 500, 700, 1000, 2000}
-	plan := round.Plan{Number: number, Seed: random.Uint64(), Kind: f.kind, Class: f.class.String(), Faults: f.faults,
+	plan := round.Plan{Number: number, Seed: random.Uint64(), Kind: f.kind, Class: f.class.String(), Faults: f.together(random),
 		TTL: ttls[random.IntN(len(ttls))] * time.Millisecond, Duration: lasts, Workers: r.Workers, PerEach: 2,
 		Locks: round.Locks(), Mix: worker.Plan, Command: r.Program}
 	if f.kind.OneProcess {
@@ -155,6 +157,22 @@ func (r *running) plan(f field, number int, lasts time.Duration) round.Plan {
 		plan.Mix.Die = 0
 	}
 	return plan
+}
+
+// together is which of its faults a round has: all, but not two that the driver says must be apart.
+func (f field) together(random *rand.Rand) []driver.Fault {
+	faults := slices.Clone(f.faults)
+	for _, a := range f.kind.Assumptions() {
+		apart := func(fault driver.Fault) bool { return slices.Contains(a.Apart, fault) }
+		if !slices.Contains(faults, a.Fault) || !slices.ContainsFunc(faults, apart) {
+			continue
+		}
+		if random.IntN(2) == 0 {
+			apart = func(fault driver.Fault) bool { return fault == a.Fault }
+		}
+		faults = slices.DeleteFunc(faults, apart)
+	}
+	return faults
 }
 
 // judged judges a round that is in a bundle, from what is there, and keeps the verdict beside it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"time"
 
 	"holdfast.dev/driver"
 )
@@ -19,7 +20,9 @@ func processCauses() map[driver.Fault]Cause {
 		}},
 		driver.WorkerStopInside: {Do: func(ctx context.Context, s *Scene) error {
 			length := s.Between(0.5, 3)
-			goOn, err := s.Workers.StopInside(ctx)
+			soon, cancel := context.WithTimeout(ctx, 3*s.TTL+time.Second) // perhaps nobody can get a lock just now
+			defer cancel()
+			goOn, err := s.Workers.StopInside(soon)
 			if err != nil {
 				return err
 			}
