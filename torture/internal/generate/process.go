@@ -192,5 +192,7 @@ func (w *worker) deliver(m answer) {
 // die kills the process from inside.
 func (w *worker) die() {
 	w.after(0, w.kill)
-	w.await(driver.Never)
+	for { // there may be mail
+		w.await(driver.Never)
+	}
 }

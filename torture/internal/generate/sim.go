@@ -28,12 +28,13 @@ type sim struct {
 	processes []*process // those that live
 	numbers   uint32     // of processes
 	attempts  uint64
-	begun     int // operations
+	begun     int            // operations
+	latest    driver.Instant // when the last was begun, or would have been
 	drainAt   driver.Instant
 }
 
 func newSim(random *rand.Rand, o Options) *sim {
-	s := &sim{o: o, random: random, now: began, margin: max(2*time.Millisecond, o.TTL/100)}
+	s := &sim{o: o, random: random, now: began, latest: began, margin: max(2*time.Millisecond, o.TTL/100)}
 	s.net.cut = make(map[uint32]bool)
 	s.locks = append(s.locks, &lock{sim: s, name: "hot"})
 	for i := range 8 {
@@ -60,6 +61,9 @@ func (s *sim) run() {
 	for len(s.agenda) > 0 {
 		e := s.agenda.pop()
 		s.now = e.at
+		if s.now.Sub(s.latest) > 1000*s.o.TTL {
+			panic("generate: nobody does anything any more, but it does not end") // a mistake in this package
+		}
 		e.do()
 	}
 	s.record(history.Record{Op: history.Round, Phase: history.Drained})
@@ -70,6 +74,7 @@ func (s *sim) run() {
 
 // operation counts one, and reports whether there may be more.
 func (s *sim) operation() bool {
+	s.latest = s.now
 	if s.drainAt != 0 {
 		return false
 	}

@@ -52,16 +52,20 @@ func Check(h *history.History, limit time.Duration) (Result, error) {
 			}
 		}
 	}
-	result.Visual = func(w io.Writer) error { return r.visual(w, show, limit) }
+	result.Visual = func(w io.Writer) error { return r.visual(w, show, bad) }
 	return result, nil
 }
 
 // visual writes the page of a segment.
-func (r *round) visual(w io.Writer, s *segment, limit time.Duration) error {
+func (r *round) visual(w io.Writer, s *segment, bad bool) error {
 	if s == nil {
 		return fmt.Errorf("there is nothing to see: no lock was ever granted or refused")
 	}
-	_, info := porcupine.CheckOperationsVerbose(s.model(), s.operations(), limit)
+	m := s.model()
+	if bad {
+		m = s.plain()
+	}
+	_, info := porcupine.CheckOperationsVerbose(m, s.operations(), showing)
 	info.AddAnnotations(r.annotations(s))
-	return porcupine.Visualize(s.model(), info, w)
+	return porcupine.Visualize(m, info, w)
 }

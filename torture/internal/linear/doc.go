@@ -17,7 +17,7 @@
 // # When a hold ends
 //
 // Not before the holder asked for the release, was told of a loss, or the last moment that it was ever promised had come (its last
-// valid-until): a store that lets go earlier has broken its promise, and that is what we look for. Where holds do not run out it can also
+// valid-until; a promise that had run out when it was learned is none): a store that lets go earlier has broken its promise, and that is what we look for. Where holds do not run out it can also
 // end when its process dies: the kernel takes it away.
 //
 // Not after the answer OK to the release; nor after the answer to a grant that came later, because that was only possible when the
@@ -37,18 +37,21 @@
 // that was granted stays a reason until its release is confirmed; and a try that took as long as a TTL may have had, and lost, what it asked for.
 //
 // How long can it be a reason? It is over when everybody has stopped asking for it, everything works, messages that were on their way have
-// come, and the TTL has passed. Messages take no longer than two TTLs, in a network that works; so it is three TTLs after the last
+// come, and the TTL has passed. (An answer Held ends it at once, but not in a fault: then it may have been asked for twice, and the first
+// request may come after the answer to the second.) Messages take no longer than two TTLs, in a network that works; so it is three TTLs after the last
 // moment of the attempt, or after the end of the last fault or stop that reaches into this time, of those that concern its process.
 //
 // # Narrowing, and cuts
 //
 // On a busy lock somebody is always waiting, and all grants overlap: from Asked to Answered. But most of such a stretch is impossible. If h was
 // answered before g can have ended, g was not before h; then h was, and g was not granted before h could end. The same follows from
-// tokens. What is cut away by this is in no legal order, so a history is linearizable if and only if it is after that.
+// tokens; and a grant is before its end. What is cut away by this is in no legal order, so a history is linearizable if and only if it is after that.
 //
 // Then there are many moments at which no operation is open. What happened before such a moment is before all that comes after it,
 // in every legal order, and who has the lock then, with which last token, is known: the lock is cut into segments there, each of which begins where the one
 // before ended. Segments are small, and a million operations take seconds. Reasons do not last over a cut: that allows more than it should, and never less.
+//
+// Within a segment a grant is not tried before those with smaller tokens, which no legal order has after it: the search would find that out in the end.
 //
 // A segment that is not decided within the limit is a violation: a checker that does not know must not say yes.
 //

@@ -39,9 +39,8 @@ func (r *round) reason(a *history.Attempt) (reason, bool) {
 	}
 	quick := a.Way == history.ByTry && w.waits.Sub(a.Asked) < r.ttl
 	switch {
-	case a.Outcome == history.Held || a.Outcome == history.Guarded:
-		w.over = w.waits // nothing is left of it
-		return w, !quick
+	case (a.Outcome == history.Held || a.Outcome == history.Guarded) && quick && !r.troubled(a):
+		return reason{}, false // it was asked for once, and nothing is left of it
 	case a.Granted() && a.Released == history.OK:
 		w.over = a.ReleaseDone
 	default:

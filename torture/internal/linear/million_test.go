@@ -19,7 +19,7 @@ func TestAMillionGood(t *testing.T) {
 	t.Logf("seed %d", seed)
 	done, operations, segments := 0, 0, 0
 	for i := uint64(0); done < total; i++ {
-		o := generate.Options{Operations: 3000, Unfenced: i%5 == 3, NoExpiry: i%4 == 2}
+		o := generate.Options{Operations: 3000, Unfenced: i%5 == 3, NoExpiry: i%4 == 2, TTL: time.Duration(i%4) * 500 * time.Millisecond}
 		if i%10 == 9 {
 			o.Operations = 20_000
 		}

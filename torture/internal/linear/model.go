@@ -15,8 +15,22 @@ type state struct {
 	used   sets   // who may have had it in each such gap before: one of each, and never the same
 }
 
-// model is that of a segment.
+// model is that of a segment, for a search: a grant waits for those with smaller tokens, which no order can have after it.
 func (s *segment) model() porcupine.Model {
+	m := s.plain()
+	m.Step = func(before, input, _ any) (bool, any) {
+		o := input.(*op)
+		if s.tokens && o.kind == grant && before.(state).last < o.after {
+			return false, before
+		}
+		after, ok := before.(state).step(o, s.tokens)
+		return ok, after
+	}
+	return m
+}
+
+// plain is the model as it is, for people: a token that falls is seen where it falls.
+func (s *segment) plain() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return s.begin },
 		Step: func(before, input, _ any) (bool, any) {

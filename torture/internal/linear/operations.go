@@ -46,6 +46,7 @@ type op struct {
 	attempt   *history.Attempt
 	call, ret driver.Instant
 
+	after  uint64   // grant: the next smaller token of its segment
 	waited bool     // refused: somebody was in front, or may have been
 	doubts []uint16 // refused: otherwise, who may have had the lock, unseen
 }
@@ -76,7 +77,9 @@ func (r *round) operations(lock uint16) []*op {
 	}
 	r.excuse(r.byLock[lock], tenures, refusals)
 	ops := refusals
-	for _, t := range tenures {
+	for _, t := range tenures { // and a grant is before its end
+		t.grant.ret = max(min(t.grant.ret, t.end.ret), t.grant.call)
+		t.end.call = min(max(t.end.call, t.grant.call), t.end.ret)
 		ops = append(ops, t.grant, t.end)
 	}
 	slices.SortStableFunc(ops, func(a, b *op) int {
@@ -89,7 +92,9 @@ func (r *round) operations(lock uint16) []*op {
 func mayEnd(a *history.Attempt) driver.Instant {
 	until := driver.Instant(0)
 	for _, c := range a.Claims {
-		until = max(until, c.To)
+		if c.To > c.From { // else it was over when it was learned, and nothing is known about how long
+			until = max(until, c.To)
+		}
 	}
 	if until == driver.Never && a.Died != 0 {
 		until = a.Died

@@ -22,7 +22,7 @@ func (r *round) violation(s *segment, verdict porcupine.CheckResult, limit time.
 			r.when(first.call), r.when(last.call))
 		v.Attempts = attemptsOf(first, last)
 	} else {
-		order := s.longest(limit)
+		order := s.longest()
 		at := s.begin
 		for _, o := range order {
 			at, _ = at.step(o, s.tokens)
@@ -37,9 +37,12 @@ func (r *round) violation(s *segment, verdict porcupine.CheckResult, limit time.
 	return v
 }
 
+// showing is how long the search for something to show may take.
+const showing = 2 * time.Second
+
 // longest is the longest order that a lock could have followed.
-func (s *segment) longest(limit time.Duration) []*op {
-	_, info := porcupine.CheckOperationsVerbose(s.model(), s.operations(), limit)
+func (s *segment) longest() []*op {
+	_, info := porcupine.CheckOperationsVerbose(s.plain(), s.operations(), showing)
 	var longest []porcupine.Operation
 	for _, partial := range info.PartialLinearizationsOperations()[0] {
 		if len(partial) > len(longest) {

@@ -1,6 +1,9 @@
 package linear
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/anishathalye/porcupine"
 
 	"holdfast.dev/driver"
@@ -52,7 +55,27 @@ func (r *round) segments(lock uint16) []*segment {
 	if len(s.ops) > 0 {
 		segments = append(segments, s)
 	}
+	for _, s := range segments {
+		s.inOrder()
+	}
 	return segments
+}
+
+// inOrder tells each grant which one must have been before it, so that the search does not have to find out.
+func (s *segment) inOrder() {
+	var grants []*op
+	for _, o := range s.ops {
+		if o.kind == grant {
+			grants = append(grants, o)
+		}
+	}
+	slices.SortFunc(grants, func(a, b *op) int { return cmp.Compare(a.attempt.Token, b.attempt.Token) })
+	for i := 1; i < len(grants); i++ {
+		o, before := grants[i], grants[i-1]
+		if o.after = before.attempt.Token; o.attempt.Token == before.attempt.Token {
+			o.after = before.after
+		}
+	}
 }
 
 // after is the state when a segment is over. The last token is the greatest that it granted: in a legal history that is the last.

@@ -32,13 +32,28 @@ func newTrouble(h *history.History) trouble {
 	return t
 }
 
+// troubled reports whether something did not work, for an attempt's process, while it was asked for: then it may have been asked for
+// again, and the answer is not the last word about the request before.
+func (t *trouble) troubled(a *history.Attempt) bool {
+	for _, spans := range [][]history.Span{t.shared, t.own[a.Process]} {
+		for _, s := range spans {
+			if s.From > a.Answered {
+				break
+			}
+			if s.To >= a.Asked {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // settled is when nothing of a process that it did until at can have an effect any more: see the package comment.
 func (t *trouble) settled(at driver.Instant, process uint32) driver.Instant {
 	rest := 3 * t.ttl
 	for grown := true; grown; {
 		grown = false
 		for _, spans := range [][]history.Span{t.shared, t.own[process]} {
-			// Those that were over before reach back no further than the longest lasted: they cannot move it.
 			for _, s := range spans {
 				if s.From > at.Add(rest) {
 					break

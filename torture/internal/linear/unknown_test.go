@@ -84,6 +84,24 @@ func TestUnknown(t *testing.T) {
 			s.refused(1, 10, 20)
 			s.refused(2, 30, 31)
 		}, nobody},
+		{"refused in a fault: perhaps asked for twice", func(s *story) {
+			s.used(3, 1, 5, 15)
+			s.fault(0, 1, 18)
+			s.refused(1, 10, 20)
+			s.refused(2, 30, 31)
+		}, ""},
+		{"refused after a fault", func(s *story) {
+			s.used(3, 1, 5, 15)
+			s.fault(0, 1, 9)
+			s.refused(1, 10, 20)
+			s.refused(2, 30, 31)
+		}, nobody},
+		{"refused in a fault of another", func(s *story) {
+			s.used(3, 1, 5, 15)
+			s.fault(9, 1, 18)
+			s.refused(1, 10, 20)
+			s.refused(2, 30, 31)
+		}, nobody},
 		{"a try as long as a TTL", func(s *story) {
 			s.used(1, 1, 5, 20)
 			s.refused(2, 10, 1500)
