@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast.dev/torture/internal/history"
@@ -55,11 +54,14 @@ func Open(dir string) (*Bundle, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: there is no bundle.json in it", dir, ErrNone)
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &b.head)
+	if info, failed := os.Stat(dir); failed == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file, and a bundle is a directory", dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the bundle %s: %w", dir, err)
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &b.head); err != nil {
+		return nil, fmt.Errorf("bundle.json of %s is damaged: %w", dir, err)
 	}
 	if b.head.Format != Format {
 		return nil, fmt.Errorf("the bundle %s has form %d, and this program knows form %d: use the one that wrote it", dir, b.head.Format, Format)
@@ -100,14 +102,14 @@ func (b *Bundle) Runs() []Run { return b.head.Runs }
 
 // Rounds are the numbers of the rounds in it, in order.
 func (b *Bundle) Rounds() ([]int, error) {
-	names, err := filepath.Glob(filepath.Join(b.dir, "round-*.tgz"))
+	entries, err := os.ReadDir(b.dir) // no pattern: the directory's own name may look like one
 	if err != nil {
 		return nil, err
 	}
 	var numbers []int
-	for _, name := range names {
+	for _, e := range entries {
 		var n int
-		if _, err := fmt.Sscanf(filepath.Base(name), "round-%d.tgz", &n); err == nil {
+		if _, err := fmt.Sscanf(e.Name(), "round-%d.tgz", &n); err == nil && e.Name() == filepath.Base(b.Name(n, "tgz")) {
 			numbers = append(numbers, n)
 		}
 	}
@@ -160,9 +162,15 @@ func (b *Bundle) Add(number int, dir string) error {
 // most is how much a round may have, unpacked: a file that says more is not ours.
 const most = 4 << 30
 
+// ErrNoRound: the bundle has no round of that number.
+var ErrNoRound = errors.New("there is no such round")
+
 // Load reads a round.
 func (b *Bundle) Load(number int) (*history.History, error) {
 	files, err := unpack(b.Name(number, "tgz"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("round %d of %s: %w; %s", number, b.dir, ErrNoRound, b.describe())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("round %d of %s: %w", number, b.dir, err)
 	}
@@ -173,6 +181,20 @@ func (b *Bundle) Load(number int) (*history.History, error) {
 	return h, nil
 }
 
+// describe says which rounds there are.
+func (b *Bundle) describe() string {
+	switch numbers, err := b.Rounds(); {
+	case err != nil:
+		return err.Error()
+	case len(numbers) == 0:
+		return "it has none yet"
+	case len(numbers) == 1:
+		return fmt.Sprintf("it has round %d", numbers[0])
+	default:
+		return fmt.Sprintf("it has %d, from %d to %d", len(numbers), numbers[0], numbers[len(numbers)-1])
+	}
+}
+
 func unpack(name string) (map[string][]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -181,21 +203,26 @@ func unpack(name string) (map[string][]byte, error) {
 	defer file.Close()
 	zip, err := gzip.NewReader(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	files, archive := make(map[string][]byte), tar.NewReader(io.LimitReader(zip, most))
+	unzipped := io.LimitReader(zip, most)
+	files, archive := make(map[string][]byte), tar.NewReader(unzipped)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return files, nil
+			break
+		}
+		if err == nil {
+			files[header.Name], err = io.ReadAll(archive)
 		}
 		if err != nil {
-			return nil, err
-		}
-		if files[header.Name], err = io.ReadAll(archive); err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.ToValidUTF8(header.Name, "?"), err)
+			return nil, fmt.Errorf("it is damaged: %w", err)
 		}
 	}
+	if _, err := io.Copy(io.Discard, unzipped); err != nil { // the sum comes last, and is compared only if somebody reads so far
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	return files, nil
 }
 
 // Write writes a file beside a round's, as a whole.
