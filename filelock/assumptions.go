@@ -17,6 +17,7 @@ func Assumptions() []driver.Assumption {
 		{Fault: driver.BreakNow, Class: driver.Beyond,
 			Why: "the lock is free at once; its holder is told, but may be in the middle of something"},
 		{Fault: driver.Unlink, Class: driver.Beyond,
-			Why: "a new file is made for the same lock, and knows nothing of who holds the old one; holders look at the path, and are told"},
+			Why: "the queue is gone with it. Whoever asks next is refused while a client that lives claims to hold the lock, and so nobody " +
+				"has been seen to hold it together with the first; but it is not what the protocol is built on"},
 	}
 }
