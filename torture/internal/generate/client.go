@@ -38,6 +38,7 @@ func (w *worker) acquire(l *lock, way history.Way) *hold {
 	if outcome != history.Granted {
 		h.note(history.Acquire, history.Done, outcome, 0)
 		h.over = true
+		a.undone = w.o.NoExpiry // nothing is on its way where nothing has a way to go
 		if outcome == history.GaveUp || outcome == history.Failed {
 			h.undo()
 		}

@@ -73,7 +73,7 @@ func (l *lock) acquire(a *attempt, asked driver.Instant) {
 	}
 	switch {
 	case a.undone:
-		if !a.granted && l.open() && l.once(2) { // as in a store that keeps no mark: it holds for the TTL, and nobody knows
+		if !a.granted && l.open() && !l.o.NoExpiry && l.once(2) { // as in a store that keeps no mark: it holds for the TTL, and nobody knows
 			a.asked = asked
 			a.until = l.kept()
 			l.grant(a)

@@ -107,10 +107,11 @@ func TestViolation(t *testing.T) {
 // One who learns late that it had the lock does not keep the others together.
 func TestCuts(t *testing.T) {
 	s := newStory()
-	s.granted(900, 1, 10, 3000, 1000)
+	s.used(901, 1, 5, 20)
+	s.granted(900, 2, 10, 3000, 1000)
 	s.released(900, 3001, 3002, history.Lost)
 	for i := range 200 {
-		s.used(uint64(i+1), uint64(i+2), 1020+20*i, 1030+20*i)
+		s.used(uint64(i+1), uint64(i+3), 1020+20*i, 1030+20*i)
 	}
 	if r := checked(t, s.history(t)); r.Segments < 10 || len(r.Violations) > 0 {
 		t.Errorf("%d segments, %v", r.Segments, r.Violations)

@@ -27,7 +27,6 @@ func (r *round) segments(lock uint16) []*segment {
 	open := driver.Instant(-1) // until then
 	var holders []*op          // that have not ended, the last one last
 	told := make(map[uint64]bool)
-	ended := make(map[uint64]bool) // a hold that is learned late may have ended before its grant can be told
 	for _, o := range r.operations(lock) {
 		if o.call > open && len(s.ops) >= atLeast {
 			for len(holders) > 1 { // it is in the segments before; once is enough
@@ -40,14 +39,11 @@ func (r *round) segments(lock uint16) []*segment {
 		open = max(open, o.ret)
 		switch o.kind {
 		case grant:
-			if !ended[o.attempt.Number] {
-				holders = append(holders, o)
-			}
+			holders = append(holders, o)
 		case end:
 			if told[o.attempt.Number] {
 				continue
 			}
-			ended[o.attempt.Number] = true
 			holders = without(holders, o)
 		}
 		s.ops = append(s.ops, o)
