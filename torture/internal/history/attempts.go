@@ -185,7 +185,8 @@ func (h *History) Faults() []FaultSpan {
 	return faults
 }
 
-// Stops returns, by process, when processes stood still. The signal is sent after the beginning of a span, and before its end.
+// Stops returns, by process, when processes stood still, because they were stopped or because the machine had no time for them. A
+// signal is sent after the beginning of a span, and before its end.
 func (h *History) Stops() map[uint32][]Span {
 	stops := make(map[uint32][]Span)
 	for _, r := range h.Records {
@@ -193,8 +194,14 @@ func (h *History) Stops() map[uint32][]Span {
 		switch {
 		case r.Op == Process && r.Phase == Stopped:
 			stops[r.Process] = append(spans, Span{r.At, driver.Never})
-		case r.Op == Process && r.Phase == Continued && len(spans) > 0:
-			spans[len(spans)-1].To = r.At
+		case r.Op == Process && r.Phase == Continued:
+			for i := range spans {
+				if spans[i].To == driver.Never {
+					spans[i].To = r.At
+				}
+			}
+		case r.Op == Process && r.Phase == Starved:
+			stops[r.Process] = append(spans, Span{driver.Instant(r.Value), r.At})
 		}
 	}
 	return stops

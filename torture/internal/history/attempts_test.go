@@ -73,6 +73,7 @@ func TestFaultsAndStops(t *testing.T) {
 		{At: 6, Op: history.Process, Phase: history.Stopped, Process: 2},
 		{At: 7, Op: history.Process, Phase: history.Continued, Process: 2},
 		{At: 8, Op: history.Fault, Phase: history.Healed, Process: 2},
+		{At: 8, Op: history.Process, Phase: history.Starved, Process: 2, Value: 4},
 		{At: 9, Op: history.Fault, Phase: history.Began},
 		{At: 10, Op: history.Process, Phase: history.Stopped, Process: 2},
 		{At: 12, Op: history.Round, Phase: history.Ended},
@@ -84,7 +85,7 @@ func TestFaultsAndStops(t *testing.T) {
 	if got := h.Faults(); !slices.Equal(got, want) {
 		t.Errorf("faults %+v", got)
 	}
-	if got := h.Stops()[2]; !slices.Equal(got, []history.Span{{From: 6, To: 7}, {From: 10, To: driver.Never}}) {
+	if got := h.Stops()[2]; !slices.Equal(got, []history.Span{{From: 6, To: 7}, {From: 4, To: 8}, {From: 10, To: driver.Never}}) {
 		t.Errorf("stops %+v", got)
 	}
 	if h.When(history.Ended) != 12 || h.When(history.Drained) != 0 {

@@ -48,7 +48,7 @@ func (m *Meta) valid(r Record) error {
 		return fmt.Errorf("there is no fault %d: %+v", r.Lock, r)
 	case r.Op >= Acquire && r.Op <= Inspect && int(r.Lock) >= len(m.Locks):
 		return fmt.Errorf("there is no lock %d: %+v", r.Lock, r)
-	case r.Op < Acquire || r.Op > Round || r.Phase < Asked || r.Phase > Leak || r.Outcome > MaxHold:
+	case r.Op < Acquire || r.Op > Round || r.Phase < Asked || r.Phase > Starved || r.Outcome > MaxHold:
 		return fmt.Errorf("it is of no kind that is known: %+v", r)
 	}
 	return nil

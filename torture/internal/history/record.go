@@ -46,6 +46,7 @@ const (
 	Draining
 	Drained
 	Leak
+	Starved
 )
 
 // An Outcome is how it ended.

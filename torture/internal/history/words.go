@@ -11,7 +11,7 @@ import (
 var ops = []string{"", "acquire", "hold", "release", "read", "write", "inspect", "process", "fault", "round"}
 
 var phases = []string{"", "asked", "queued", "done", "renewed", "claimed", "lost", "applied", "started", "stopped", "continued", "killed",
-	"ended", "rest", "began", "healed", "draining", "drained", "left"}
+	"ended", "rest", "began", "healed", "draining", "drained", "left", "starved"}
 
 var outcomes = []string{"", "ok", "granted", "held", "gave up", "guarded", "stale", "lost", "failed", "expired", "taken", "session",
 	"broken", "maxhold"}

@@ -92,6 +92,7 @@ func (p *process) run(input *bufio.Reader, open Opener) error {
 		p.locks[lock.Name] = uint16(i)
 	}
 	go p.listen(input)
+	go p.beat()
 	before := p.warmUp()
 	p.log.Append(history.Record{Op: history.Process, Phase: history.Started, Process: p.Process})
 	if err := p.open(open); err != nil {
@@ -125,6 +126,25 @@ func (p *process) listen(input *bufio.Reader) {
 				go p.breakNow(p.Locks[lock].Name)
 			}
 		}
+	}
+}
+
+// How often a process looks whether it runs, and how late it may be.
+const (
+	beats = 20 * time.Millisecond
+	late  = 80 * time.Millisecond
+)
+
+// beat records when the process did not get to run: what it should have done meanwhile nobody can blame on a lock. It is a goroutine
+// as all others: where it runs, the others could have.
+func (p *process) beat() {
+	for last := history.Now(); ; {
+		time.Sleep(beats)
+		now := history.Now()
+		if now.Sub(last) > late {
+			p.log.Append(history.Record{At: now, Op: history.Process, Phase: history.Starved, Process: p.Process, Value: int64(last)})
+		}
+		last = now
 	}
 }
 
