@@ -107,6 +107,9 @@ func verdictOf(b *bundle.Bundle, number int, again bool) (*judge.Verdict, error)
 	return v, nil
 }
 
+// listed is how many violations of a round are listed.
+const listed = 12
+
 // assemble puts verdicts together.
 func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
 	head := &report.Document{Bundles: []string{b.Dir()}}
@@ -116,7 +119,7 @@ func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
 	parts := []*report.Document{head}
 	for _, v := range verdicts {
 		d := &report.Document{Versions: v.Versions, Began: v.Began, Lasted: v.Lasted, Rounds: 1, Rows: v.Rows}
-		for _, x := range v.Violations {
+		for _, x := range v.Violations[:min(len(v.Violations), listed)] {
 			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Seed, Store: v.Store,
 				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault})
 		}

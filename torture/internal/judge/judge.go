@@ -19,7 +19,7 @@ type Verdict struct {
 	Class      string            `json:"class"`
 	Versions   []string          `json:"versions"`
 	Rows       []check.Row       `json:"rows"`
-	Violations []check.Violation `json:"violations"`
+	Violations []check.Violation `json:"violations"` // the first of each checker; the rows count all
 
 	// Page is porcupine's, of what is not linearizable; nil if all is.
 	Page []byte `json:"-"`
@@ -36,9 +36,24 @@ func Round(h *history.History) (*Verdict, error) {
 	}
 	m := h.Meta
 	v := &Verdict{Number: m.Number, Seed: m.Seed, Began: m.Began, Lasted: h.Records[len(h.Records)-1].At.Sub(h.Records[0].At),
-		Store: m.Store, Class: m.Class, Versions: m.Versions, Rows: found.Rows, Violations: found.Violations}
+		Store: m.Store, Class: m.Class, Versions: m.Versions, Rows: found.Rows, Violations: first(found.Violations)}
 	if m.Class == driver.Beyond.String() {
 		return v, nil // two may hold at once: there is no order to be found
 	}
 	return v, v.addLinear(h)
+}
+
+// kept is how many violations of one checker are kept: a lock that is broken has them by the ten thousand.
+const kept = 20
+
+// first returns the first ones of each checker.
+func first(all []check.Violation) []check.Violation {
+	var some []check.Violation
+	seen := make(map[string]int)
+	for _, v := range all {
+		if seen[v.Checker]++; seen[v.Checker] <= kept {
+			some = append(some, v)
+		}
+	}
+	return some
 }

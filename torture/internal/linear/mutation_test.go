@@ -154,7 +154,9 @@ func refuseForNothing(random *rand.Rand, h *history.History, all []*history.Atte
 			if o.Lock != a.Lock || o.Asked > to {
 				continue
 			}
-			clean := o.Outcome == history.Held && o.Answered < from || o.Released == history.OK && o.ReleaseDone < from
+			asking := history.Span{From: o.Asked, To: o.Answered + 1}
+			calm := !slices.ContainsFunc(h.Faults(), func(f history.FaultSpan) bool { return f.Overlaps(asking) }) // it was asked for once
+			clean := o.Outcome == history.Held && o.Answered < from && calm || o.Released == history.OK && o.ReleaseDone < from
 			if !clean {
 				return false
 			}

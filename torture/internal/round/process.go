@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,12 +30,14 @@ type crew struct {
 	said    io.Writer // what processes print
 	server  *resource.Server
 
-	begin chan func() // runs on the thread that starts processes
+	begin chan func()        // runs on the thread that starts processes
+	fail  func(reason error) // ends the round: without its processes it is none
 
 	mu       sync.Mutex
 	at       []*process // by place
 	started  uint32     // so many
 	draining bool
+	over     bool  // whoever comes is killed
 	failed   error // a process could not be started, or ended as it should not
 	ended    sync.WaitGroup
 }
@@ -81,7 +84,7 @@ func (c *crew) launch(extra string) (*exec.Cmd, io.WriteCloser, error) {
 	return cmd, input, nil
 }
 
-// start puts a new process at a place.
+// start puts a new process at a place. It is there for others when it has been told what to do, so that no command comes before that.
 func (c *crew) start(place int) error {
 	cmd, input, err := c.launch(worker.ModeWork)
 	if err != nil {
@@ -90,25 +93,36 @@ func (c *crew) start(place int) error {
 	c.mu.Lock()
 	c.started++
 	p := &process{number: c.started, place: place, cmd: cmd, input: input, gone: make(chan struct{})}
-	c.at[place] = p
-	draining := c.draining
 	c.mu.Unlock()
-	config := c.config
-	config.Process, config.Workers, config.Store = p.number, c.places[place], c.stores[place]
-	config.Seed += uint64(p.number)
-	config.History = filepath.Join(c.dir, fmt.Sprintf("process-%d.hist", p.number))
-	line, err := json.Marshal(config)
-	if err == nil {
-		_, err = fmt.Fprintf(input, "%s\n", line)
-	}
+	err = c.configure(p)
+	c.mu.Lock()
+	c.at[place] = p
+	draining, over := c.draining, c.over
+	c.mu.Unlock()
 	if draining { // it began while it was decided
 		c.tell(p, "drain")
+	}
+	if over {
+		p.cmd.Process.Kill()
 	}
 	c.ended.Go(func() { c.await(p) })
 	if err != nil {
 		return fmt.Errorf("telling worker process %d what to do: %w", p.number, err)
 	}
 	return nil
+}
+
+// configure tells a process what to do.
+func (c *crew) configure(p *process) error {
+	config := c.config
+	config.Process, config.Workers, config.Store = p.number, c.places[p.place], c.stores[p.place]
+	config.Seed += uint64(p.number)
+	config.History = filepath.Join(c.dir, fmt.Sprintf("process-%d.hist", p.number))
+	line, err := json.Marshal(config)
+	if err == nil {
+		_, err = fmt.Fprintf(p.input, "%s\n", line)
+	}
+	return err
 }
 
 // await waits for the end of a process, and starts another one in its place if it was killed and there is work left.
@@ -120,17 +134,18 @@ func (c *crew) await(p *process) {
 	c.log.Append(history.Record{Op: history.Process, Phase: history.Ended, Process: p.number, Value: int64(code)})
 	c.mu.Lock()
 	again := !c.draining && code < 0 && !p.retired
-	if code > 0 {
-		c.failed = errors.Join(c.failed, fmt.Errorf("worker process %d ended with code %d; see log.txt", p.number, code))
-	}
 	c.mu.Unlock()
-	if !again {
-		return
+	var err error
+	if code > 0 {
+		err = fmt.Errorf("worker process %d ended with code %d", p.number, code)
+	} else if again {
+		err = c.start(p.place)
 	}
-	if err := c.start(p.place); err != nil {
+	if err != nil {
 		c.mu.Lock()
 		c.failed = errors.Join(c.failed, err)
 		c.mu.Unlock()
+		c.fail(err)
 	}
 }
 
@@ -142,7 +157,7 @@ func (c *crew) tell(p *process, line string) {
 func (c *crew) all() []*process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]*process(nil), c.at...)
+	return slices.Clone(c.at)
 }
 
 func (c *crew) place(i int) *process { return c.all()[i] }
@@ -161,8 +176,9 @@ func (c *crew) numbered(number uint32) *process {
 func (c *crew) drain(ctx context.Context, limit time.Duration) bool {
 	c.mu.Lock()
 	c.draining = true
+	told := slices.Clone(c.at) // in one step: whoever is there later tells itself
 	c.mu.Unlock()
-	for _, p := range c.all() {
+	for _, p := range told {
 		c.tell(p, "drain")
 	}
 	over := time.NewTimer(limit)
@@ -184,7 +200,7 @@ func (c *crew) drain(ctx context.Context, limit time.Duration) bool {
 // end kills what is left, and waits for it.
 func (c *crew) end() {
 	c.mu.Lock()
-	c.draining = true
+	c.draining, c.over = true, true
 	c.mu.Unlock()
 	for _, p := range c.all() {
 		if p != nil {

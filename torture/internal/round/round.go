@@ -51,7 +51,11 @@ func Run(ctx context.Context, plan Plan, dir string, open worker.Opener) (err er
 	if err := r.promises(ctx, open); err != nil {
 		return fmt.Errorf("asking %s for its guarantees: %w", plan.Kind.Name, err)
 	}
-	return r.run(ctx)
+	err = r.run(ctx)
+	if problem := r.crew.problem(); problem != nil {
+		return problem // what else went wrong follows from it
+	}
+	return err
 }
 
 // prepare starts everything but the workers.
@@ -151,6 +155,9 @@ func (r *run) run(ctx context.Context) error {
 	if r.meta.Faults, err = s.faults(); err != nil {
 		return err
 	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r.crew.fail = fail
 	over := make(chan struct{})
 	defer close(over)
 	go r.crew.starter(over)

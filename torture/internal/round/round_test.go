@@ -17,7 +17,14 @@ import (
 	"holdfast.dev/torture/internal/worker"
 )
 
+// complaint is what a worker process says that is none.
+const complaint = "there is nothing for me to do here"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "complain" {
+		os.Stderr.WriteString(complaint + "\n")
+		os.Exit(3)
+	}
 	if code, invoked := worker.Invoked(holdfast.Open); invoked {
 		os.Exit(code)
 	}

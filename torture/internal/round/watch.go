@@ -3,6 +3,7 @@ package round
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,9 +71,13 @@ type tally map[string]*struct {
 
 // count returns how many operations have been begun so far.
 func (t tally) count(dir string) int {
-	names, _ := filepath.Glob(filepath.Join(dir, "process-*.hist"))
+	entries, _ := os.ReadDir(dir)
 	total := 0
-	for _, name := range names {
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if !strings.HasPrefix(e.Name(), "process-") {
+			continue
+		}
 		if t[name] == nil {
 			t[name] = new(struct {
 				read       int64
