@@ -67,10 +67,7 @@ func (s *segment) inOrder() {
 	}
 	slices.SortFunc(grants, func(a, b *op) int { return cmp.Compare(a.attempt.Token, b.attempt.Token) })
 	for i := 1; i < len(grants); i++ {
-		o, before := grants[i], grants[i-1]
-		if o.after = before.attempt.Token; o.attempt.Token == before.attempt.Token {
-			o.after = before.after
-		}
+		grants[i].after = grants[i-1].attempt.Token // its own, if it was given twice: there is no order for that
 	}
 }
 
