@@ -30,10 +30,13 @@ type ControlOptions struct {
 	Seed     uint64   // of the first try; the others follow
 	Seeds    int      // how many tries of each
 	Parallel int      // how many at the same time
-	Program  []string // starts this program again, as a worker process
+	Program  []string // starts this program again, as a worker process; none: its executable, without arguments
 	Into     string   // a directory that gets a bundle for each try; "": nothing is kept
 
-	Progress func(ControlState) // is told of each try that has ended; may be nil
+	Progress func(ControlState) // is told of each try that has ended, by several at the same time; may be nil
+
+	// kind is arena.Control, but for the test that shows what happens if a broken lock is none, or a twin is broken.
+	kind func(c control.Control, broken bool) arena.Kind
 }
 
 // A ControlState is one try that has ended.
@@ -62,11 +65,18 @@ const (
 )
 
 // Controls runs locks that are broken on purpose, and for each a twin that is not: the result has passed if every broken one was caught, by
-// a checker that is meant to, with every seed, and every twin passed.
+// a checker that is meant to, with every seed, and every twin passed. The result is there also with an error, ErrStopped or something that
+// kept a try from being one: then it has those of which all was tried.
 func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 	chosen, err := o.chosen()
 	if err != nil {
 		return nil, err
+	}
+	if o.Program, err = again(o.Program); err != nil {
+		return nil, err
+	}
+	if o.kind == nil {
+		o.kind = arena.Control
 	}
 	began := time.Now()
 	lines := make([]*controlTries, len(chosen))
@@ -87,7 +97,12 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 	all.Wait()
 	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Seeds: []uint64{o.Seed}}
 	for _, l := range lines {
-		d.Controls, err = append(d.Controls, l.line), errors.Join(err, l.err)
+		if err = errors.Join(err, l.err); l.tried == 2*o.Seeds {
+			d.Controls = append(d.Controls, l.line)
+		}
+	}
+	if ctx.Err() != nil && len(d.Controls) < len(chosen) {
+		err = ErrStopped // what went wrong afterwards went wrong because of that
 	}
 	return &Result{d}, err
 }
@@ -105,7 +120,9 @@ func (o ControlOptions) chosen() ([]control.Control, error) {
 		if !known {
 			return nil, fmt.Errorf("%w: there is no control %q; there are %s", ErrOption, name, strings.Join(ControlNames(), ", "))
 		}
-		chosen = append(chosen, c)
+		if !slices.ContainsFunc(chosen, func(other control.Control) bool { return other.Name == c.Name }) {
+			chosen = append(chosen, c)
+		}
 	}
 	return chosen, nil
 }
@@ -121,12 +138,16 @@ type try struct {
 type controlTries struct {
 	mu    sync.Mutex
 	begun time.Time
+	tried int // that came to their ends
 	line  report.ControlLine
 	err   error
 }
 
 // add makes a try, and counts how it ended.
 func (l *controlTries) add(ctx context.Context, o ControlOptions, t try) {
+	if ctx.Err() != nil {
+		return
+	}
 	l.mu.Lock()
 	if l.begun.IsZero() {
 		l.begun = time.Now()
@@ -140,6 +161,7 @@ func (l *controlTries) add(ctx context.Context, o ControlOptions, t try) {
 		l.err = errors.Join(l.err, fmt.Errorf("control %s, seed %d, broken %v: %w", t.control.Name, t.seed, t.broken, err))
 		return
 	}
+	l.tried++
 	by, what := accusers(found)
 	good := len(by) == 0
 	switch {
@@ -176,7 +198,7 @@ func (o ControlOptions) once(ctx context.Context, t try) (found []check.Violatio
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	plan := round.Plan{Number: 1, Seed: rand.New(rand.NewPCG(t.seed, 0)).Uint64(), Kind: arena.Control(c, t.broken), Class: "within",
+	plan := round.Plan{Number: 1, Seed: rand.New(rand.NewPCG(t.seed, 0)).Uint64(), Kind: o.kind(c, t.broken), Class: "within",
 		TTL: c.TTL, Duration: c.Duration, Workers: controlWorkers, PerEach: controlPerEach, Locks: []history.LockMeta{{Name: "hot"}},
 		Mix: c.Mix, Gate: c.GateFor(t.broken), Patience: c.Patience, Command: o.Program}
 	if err := round.Run(ctx, plan, dir, open); err != nil {

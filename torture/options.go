@@ -3,6 +3,7 @@ package torture
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type Options struct {
 	Into     string        // the bundle, a directory; "": one that is removed at the end
 
 	Command string   // what the run is called in its bundle: the command line
-	Program []string // starts this program again, as a worker process
+	Program []string // starts this program again, as a worker process; none: its executable, without arguments
 
 	Progress func(State) // is told how it goes, a few times a second; may be nil
 }
@@ -60,6 +61,21 @@ func Stores() []string {
 // the program ends with that code.
 func Invoked() (code int, invoked bool) { return worker.Invoked(open) }
 
+// errWorker: a worker process would start worker processes of its own, and these as well.
+var errWorker = errors.New("this is a worker process of torture already: the program must ask torture.Invoked before anything else")
+
+// again is the command that starts a worker process, where the caller has named this one.
+func again(program []string) ([]string, error) {
+	if os.Getenv(worker.Variable) != "" {
+		return nil, errWorker
+	}
+	if len(program) > 0 {
+		return program, nil
+	}
+	self, err := os.Executable()
+	return []string{self}, err
+}
+
 // A field is what the rounds of a run take turns in: a store, and faults of one class.
 type field struct {
 	kind   arena.Kind
@@ -73,7 +89,7 @@ func (o Options) fields() ([]field, error) {
 		return nil, fmt.Errorf("%w: %d workers: give %d to %d", ErrOption, o.Workers, MinWorkers, MaxWorkers)
 	}
 	if o.Duration < 0 {
-		return nil, fmt.Errorf("%w: a duration of %v", ErrOption, o.Duration)
+		return nil, fmt.Errorf("%w: a duration of %v: give 1s or more, or 0 to go on until it is stopped", ErrOption, o.Duration)
 	}
 	var kinds []arena.Kind
 	for _, name := range o.Stores {

@@ -39,8 +39,11 @@ func (r *running) result(kept bool) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !kept {
+	if !kept { // nobody can look there
 		d.Bundles = nil
+		for i := range d.Violations {
+			d.Violations[i].Bundle = ""
+		}
 	}
 	return &Result{d}, nil
 }
@@ -55,7 +58,7 @@ func Report(bundles []string) (*Result, error) { return fromBundles(bundles, fal
 
 func fromBundles(dirs []string, again bool, progress func(string, int)) (*Result, error) {
 	var all []*report.Document
-	for _, dir := range dirs {
+	for _, dir := range distinct(dirs) {
 		b, err := bundle.Open(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrOption, err)
@@ -67,6 +70,20 @@ func fromBundles(dirs []string, again bool, progress func(string, int)) (*Result
 		all = append(all, d)
 	}
 	return &Result{report.Merge(all...)}, nil
+}
+
+// distinct leaves out directories that were named before: no round counts twice.
+func distinct(dirs []string) []string {
+	var seen []os.FileInfo
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return false // whoever opens it says why not
+		}
+		known := slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) })
+		seen = append(seen, info)
+		return known
+	})
 }
 
 // documentOf is about all rounds of a bundle.

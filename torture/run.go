@@ -17,8 +17,15 @@ import (
 	"holdfast.dev/torture/internal/worker"
 )
 
-// roundLasts is how long a round is, if there is so much time.
-const roundLasts = 20 * time.Second
+// A round is this long at most, and a quarter of a store's time if that is shorter: so a short run has faults of both classes too. But no
+// shorter than least, if there is so much time: what heals takes seconds.
+const (
+	most  = 20 * time.Second
+	least = 5 * time.Second
+)
+
+// beyondEvery is how often a round has faults beyond the store's assumptions.
+const beyondEvery = 4
 
 // ErrStopped: the context ended before the run's time was over. What was done until then is in the result.
 var ErrStopped = errors.New("stopped before the end")
@@ -31,6 +38,7 @@ type running struct {
 	began  time.Time
 
 	spent      map[string]time.Duration // by store
+	rounds     map[string]int           // by store
 	operations int
 	verdicts   []*judge.Verdict
 }
@@ -40,6 +48,9 @@ type running struct {
 func Run(ctx context.Context, o Options) (result *Result, err error) {
 	fields, err := o.fields()
 	if err != nil {
+		return nil, err
+	}
+	if o.Program, err = again(o.Program); err != nil {
 		return nil, err
 	}
 	kept := o.Into != ""
@@ -53,7 +64,8 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	}
-	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration)}
+	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration),
+		rounds: make(map[string]int)}
 	err = r.run(ctx)
 	result, failed := r.result(kept)
 	return result, errors.Join(err, failed)
@@ -61,15 +73,19 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 
 // run runs rounds until each store has had its time.
 func (r *running) run(ctx context.Context) error {
-	for turn := 0; ; turn++ {
-		f, left := r.next(turn)
-		if f == nil {
+	for {
+		f, lasts := r.next()
+		switch {
+		case f == nil:
 			return nil
+		case ctx.Err() != nil:
+			return ErrStopped
 		}
 		begun := time.Now()
-		err := r.round(ctx, *f, min(left, roundLasts))
+		err := r.round(ctx, *f, lasts)
 		r.spent[f.kind.Name] += time.Since(begun)
-		if ctx.Err() != nil {
+		r.rounds[f.kind.Name]++
+		if err != nil && ctx.Err() != nil {
 			return ErrStopped
 		}
 		if err != nil {
@@ -78,30 +94,28 @@ func (r *running) run(ctx context.Context) error {
 	}
 }
 
-// next returns whose turn it is, and how much time that store has: the store that has had the least, and of its classes beyond every
-// fourth time. nil: all have had their time.
-func (r *running) next(turn int) (*field, time.Duration) {
-	var chosen *field
+// next returns whose turn it is, and for how long: the store that has had the least time, and every fourth time its faults beyond.
+// nil: all have had their time.
+func (r *running) next() (f *field, lasts time.Duration) {
 	for i := range r.fields {
-		f := &r.fields[i]
-		spent := r.spent[f.kind.Name]
-		if r.Duration > 0 && r.Duration-spent < time.Second && spent > 0 {
-			continue
-		}
+		g := &r.fields[i]
+		spent := r.spent[g.kind.Name]
 		switch {
-		case chosen == nil || spent < r.spent[chosen.kind.Name]:
-			chosen = f
-		case chosen.kind.Name == f.kind.Name && turn/len(r.stores())%4 == 3:
-			chosen = f // the second class of that store
+		case r.Duration > 0 && spent > 0 && r.Duration-spent < time.Second:
+			// It has had its time.
+		case f == nil || spent < r.spent[f.kind.Name]:
+			f = g
+		case f.kind.Name == g.kind.Name && r.rounds[g.kind.Name]%beyondEvery == beyondEvery-1:
+			f = g // the second class of that store
 		}
 	}
-	if chosen == nil {
+	switch {
+	case f == nil:
 		return nil, 0
+	case r.Duration == 0:
+		return f, most
 	}
-	if r.Duration == 0 {
-		return chosen, roundLasts
-	}
-	return chosen, r.Duration - r.spent[chosen.kind.Name]
+	return f, min(r.Duration-r.spent[f.kind.Name], max(least, min(most, r.Duration/beyondEvery)))
 }
 
 // stores are the names of those that take turns.
@@ -189,10 +203,7 @@ func judged(b *bundle.Bundle, number int) (*judge.Verdict, error) {
 	if err == nil {
 		err = b.Write(number, "json", data)
 	}
-	if err == nil && verdict.Page != nil {
-		err = b.Write(number, "html", verdict.Page)
-	}
-	return verdict, err
+	return verdict, errors.Join(err, b.WritePage(number, verdict.Page))
 }
 
 func (r *running) tell(f field, number int, s round.State) {
@@ -201,7 +212,9 @@ func (r *running) tell(f field, number int, s round.State) {
 	}
 	state := State{Store: f.kind.Name, Round: number, Fault: s.Fault, Operations: r.operations + s.Operations, Elapsed: time.Since(r.began)}
 	for _, v := range r.verdicts {
-		state.Violations += len(v.Violations)
+		for _, row := range v.Rows {
+			state.Violations += row.Violations
+		}
 	}
 	if r.Duration > 0 {
 		state.Left = r.Duration * time.Duration(len(r.stores()))

@@ -2,8 +2,11 @@ package torture
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"holdfast.dev/torture/internal/bundle"
 	"holdfast.dev/torture/internal/history"
@@ -16,8 +19,14 @@ func Show(w io.Writer, dir string, number int, lock string) error {
 		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	h, err := b.Load(number)
-	if err != nil {
+	if errors.Is(err, bundle.ErrNoRound) {
 		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := hasLock(h, lock); err != nil {
+		return err
 	}
 	out := bufio.NewWriter(w)
 	for _, r := range h.Records {
@@ -27,4 +36,16 @@ func Show(w io.Writer, dir string, number int, lock string) error {
 		fmt.Fprintln(out, h.Describe(r))
 	}
 	return out.Flush()
+}
+
+// hasLock refuses a name that no lock of a round has; "" is that of all.
+func hasLock(h *history.History, name string) error {
+	var names []string
+	for _, lock := range h.Meta.Locks {
+		names = append(names, lock.Name)
+	}
+	if name != "" && !slices.Contains(names, name) {
+		return fmt.Errorf("%w: round %d has no lock %q; there are %s", ErrOption, h.Meta.Number, name, strings.Join(names, ", "))
+	}
+	return nil
 }

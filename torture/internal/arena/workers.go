@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"slices"
 	"time"
 
 	"holdfast.dev/driver"
@@ -72,4 +73,11 @@ func merge(all ...map[driver.Fault]Cause) map[driver.Fault]Cause {
 		maps.Copy(merged, causes)
 	}
 	return merged
+}
+
+// Together reports whether two faults can be caused at once: something that happens to workers, and something else that happens to them,
+// to the network or to a server. Two that happen to the same server would be in each other's way.
+func Together(a, b driver.Fault) bool {
+	workers := []driver.Fault{driver.WorkerStop, driver.WorkerStopInside, driver.WorkerKill, driver.Starve}
+	return a != b && (slices.Contains(workers, a) || slices.Contains(workers, b))
 }

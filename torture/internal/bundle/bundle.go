@@ -230,6 +230,17 @@ func (b *Bundle) Write(number int, ending string, data []byte) error {
 	return replace(b.Name(number, ending), data)
 }
 
+// WritePage writes the page about a round, or takes away that of an earlier judgement if there is none.
+func (b *Bundle) WritePage(number int, page []byte) error {
+	if page != nil {
+		return b.Write(number, "html", page)
+	}
+	if err := os.Remove(b.Name(number, "html")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // replace writes a file so that it is never seen half written.
 func replace(name string, data []byte) error {
 	if err := os.WriteFile(name+".new", data, 0o644); err != nil {

@@ -11,7 +11,7 @@
 //
 //  1. The store is started, and the worker processes. A process that is killed, or kills itself, is replaced by a new one with a
 //     number of its own.
-//  2. Faults come one after the other, chosen by the seed. Half of the times there is a pause after one that is long enough to see that
+//  2. Faults come one after the other, now and then two at once, chosen by the seed. Half of the times there is a pause after one that is long enough to see that
 //     somebody acquires again, and that nobody is overtaken; half of the times the next one comes soon.
 //  3. At the end the workers drain: they begin nothing new, and whoever waits must be served. If they have not ended in time
 //     they never would have: the record Drained is missing.

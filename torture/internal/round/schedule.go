@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"holdfast.dev/driver"
@@ -47,7 +48,7 @@ func (s *schedule) run(ctx context.Context, began time.Time) error {
 		if err := until(step.After - time.Since(began)); err != nil {
 			return err
 		}
-		if err := s.cause(ctx, i, step.Name, step.Cause, over); err != nil {
+		if err := s.cause(ctx, s.scene, i, step.Name, step.Cause, over); err != nil {
 			return err
 		}
 	}
@@ -58,14 +59,13 @@ func (s *schedule) run(ctx context.Context, began time.Time) error {
 		return err
 	}
 	for time.Now().Before(over) {
-		i := s.random.IntN(len(s.plan.Faults))
-		cause := s.causes[s.plan.Faults[i]]
-		if err := s.cause(ctx, i, string(s.plan.Faults[i]), cause, over); err != nil {
+		heals, err := s.some(ctx, over)
+		if err != nil {
 			return err
 		}
 		pause := s.scene.Between(0.1, 0.6)
 		if s.random.IntN(2) == 0 {
-			pause = s.plan.TTL + 1100*time.Millisecond + cause.Heals + s.scene.Between(0, 1)
+			pause = s.plan.TTL + 1100*time.Millisecond + heals + s.scene.Between(0, 1)
 		}
 		if err := until(pause); err != nil {
 			return err
@@ -74,14 +74,33 @@ func (s *schedule) run(ctx context.Context, began time.Time) error {
 	return nil
 }
 
+// some lets one fault happen, or two at once, and returns how long the longer guard after them is.
+func (s *schedule) some(ctx context.Context, over time.Time) (heals time.Duration, err error) {
+	chosen := []int{s.random.IntN(len(s.plan.Faults))}
+	if second := s.random.IntN(len(s.plan.Faults)); s.random.IntN(4) == 0 && arena.Together(s.plan.Faults[chosen[0]], s.plan.Faults[second]) {
+		chosen = append(chosen, second)
+	}
+	failures := make([]error, len(chosen))
+	var all sync.WaitGroup
+	for n, i := range chosen {
+		name, cause := s.plan.Faults[i], s.causes[s.plan.Faults[i]]
+		heals = max(heals, cause.Heals)
+		scene := *s.scene
+		scene.Random = rand.New(rand.NewPCG(s.random.Uint64(), streamScene)) // each has its own: they run beside each other
+		all.Go(func() { failures[n] = s.cause(ctx, &scene, i, string(name), cause, over) })
+	}
+	all.Wait()
+	return heals, errors.Join(failures...)
+}
+
 // cause lets one fault happen.
-func (s *schedule) cause(ctx context.Context, index int, name string, cause arena.Cause, over time.Time) error {
+func (s *schedule) cause(ctx context.Context, scene *arena.Scene, index int, name string, cause arena.Cause, over time.Time) error {
 	// A cause that waits for something to happen gives up with the round; mending it does not.
 	ctx, cancel := context.WithDeadline(ctx, over.Add(mending))
 	defer cancel()
 	s.watch(name)
 	s.log.Append(history.Record{Op: history.Fault, Phase: history.Began, Lock: uint16(index)})
-	err := cause.Do(ctx, s.scene)
+	err := cause.Do(ctx, scene)
 	s.log.Append(history.Record{Op: history.Fault, Phase: history.Healed, Lock: uint16(index)})
 	s.watch("")
 	if err != nil && !errors.Is(err, errNobodyInside) {
