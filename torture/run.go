@@ -105,8 +105,8 @@ func (r *running) next() (f *field, lasts time.Duration) {
 			// It has had its time.
 		case f == nil || spent < r.spent[f.kind.Name]:
 			f = g
-		case f.kind.Name == g.kind.Name && r.rounds[g.kind.Name]%beyondEvery == beyondEvery-1:
-			f = g // the second class of that store
+		case f.kind.Name == g.kind.Name && r.rounds[g.kind.Name]%beyondEvery == 1:
+			f = g // the second class of that store, the second time: a short run has it too
 		}
 	}
 	switch {
