@@ -67,6 +67,11 @@ type Arena interface {
 	Close() error
 }
 
+// An arena with a Pulse has a server that can be asked something, so that it is known when it had no time to answer.
+type Pulse interface {
+	Pulse(ctx context.Context) error
+}
+
 // A Scripted arena has its faults at fixed times, instead of by chance.
 type Scripted interface{ Script() []Step }
 

@@ -166,12 +166,17 @@ func (r *round) stopped(process uint32, from, to driver.Instant) bool {
 	return slices.ContainsFunc(r.stops[process], func(s history.Span) bool { return s.From <= to && s.To >= from })
 }
 
-// settle is when a process has run for d since t without standing still: a stop begins it anew.
+// theServer is the process that has no time if the store's server has none.
+const theServer = 0
+
+// settle is when a process, and the server, have run for d since t without standing still: a stop begins it anew.
 func (r *round) settle(process uint32, t driver.Instant, d time.Duration) driver.Instant {
 	deadline := t.Add(d)
-	for _, s := range r.stops[process] {
-		if s.From <= deadline && s.To >= t {
-			deadline = max(deadline, s.To.Add(d))
+	for _, spans := range [][]history.Span{r.stops[process], r.stops[theServer], r.stops[process]} { // one can bring another into reach
+		for _, s := range spans {
+			if s.From <= deadline && s.To >= t {
+				deadline = max(deadline, s.To.Add(d))
+			}
 		}
 	}
 	return deadline

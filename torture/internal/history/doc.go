@@ -37,7 +37,8 @@
 //
 //	Process Started, Stopped, Continued, Killed, Ended   of a worker process, by who did it. Stopped is stamped before the signal is sent,
 //	                  Continued after it, Killed before. Value of Ended: its code
-//	Process Starved   by the process itself, when it goes on: it did not get to run since Value, though nobody stopped it
+//	Process Starved   by the process itself, when it goes on: it did not get to run since Value, though nobody stopped it. Of
+//	                  process 0: the store's server did not answer, since Value
 //	Process Rest      at the end of a process: Value: how many goroutines (flag Goroutines) or descriptors (Descriptors) are left
 //	                  beyond those at its start
 //	Fault   Began     Lock is an index into Meta.Faults, Process whom it concerns (0: all), Value: how long in ns, if that is known

@@ -170,6 +170,9 @@ func (r *run) run(ctx context.Context) error {
 			return err
 		}
 	}
+	feeling, enough := context.WithCancel(ctx)
+	defer enough()
+	go r.feel(feeling)
 	r.round(history.Began, 0)
 	r.watch.phase("running")
 	if err := s.run(ctx, time.Now()); err != nil {

@@ -32,6 +32,7 @@ type process struct {
 	clients  []*holdfast.Client
 	locks    map[string]uint16
 	attempts atomic.Uint64
+	holds    sync.Map // by holdKey, the *holdfast.Hold
 	draining chan struct{}
 }
 
@@ -127,6 +128,12 @@ func (p *process) listen(input *bufio.Reader) {
 			}
 		}
 	}
+}
+
+// A holdKey finds a hold of this process.
+type holdKey struct {
+	lock  uint16
+	token uint64
 }
 
 // How often a process looks whether it runs, and how late it may be.
@@ -231,8 +238,14 @@ func (p *process) observe(_ context.Context, e holdfast.Event) {
 		r.Attempt, _ = strconv.ParseUint(number, 10, 64)
 		p.log.Append(r)
 	case holdfast.EventRenewed:
-		r.Op, r.Phase, r.Token, r.Value = history.Hold, history.Renewed, e.Token, int64(r.At.Add(e.Left))
-		p.log.Append(r)
+		// The event's Left was true some time ago, and a process can be stopped between any two lines: so it is asked for after the time.
+		// A hold that is not known yet has its grant recorded soon, and with that what is left then.
+		if hold, known := p.holds.Load(holdKey{r.Lock, e.Token}); known {
+			if left := hold.(*holdfast.Hold).Left(); left > 0 {
+				r.Op, r.Phase, r.Token, r.Value = history.Hold, history.Renewed, e.Token, int64(r.At.Add(left))
+				p.log.Append(r)
+			}
+		}
 	}
 }
 

@@ -139,6 +139,8 @@ func (w *worker) attempt(lock uint16, way history.Way, how manner) error {
 		return nil
 	}
 	t.hold, t.base.Token = hold, hold.Token()
+	w.holds.Store(holdKey{lock, t.base.Token}, hold)
+	defer w.holds.Delete(holdKey{lock, t.base.Token})
 	t.recordUntil(history.Acquire, history.Done, history.Granted)
 	return t.use(how)
 }
