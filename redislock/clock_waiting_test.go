@@ -1,7 +1,9 @@
 package redislock_test
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -41,6 +43,53 @@ func TestClockBackDeadHolder(t *testing.T) {
 				t.Errorf("served %v after the grant", early)
 			}
 			if took > lockTTL+checks+slow {
+				t.Errorf("served %v after the holder was heard of last", took)
+			}
+		})
+	}
+}
+
+// The same, and then the server forgets what it knew about the clock: the holder's own record tells that it was set back. A grant that is
+// later than now does; and where it is of long ago, an end that is further away than any TTL.
+func TestClockBackDeadHolderForgotten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		old    bool // it was granted long ago, and renewed since
+		queued bool
+	}{{"fresh", false, false}, {"fresh, with a queue", false, true}, {"old", true, false}, {"old, with a queue", true, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := startRedis(t, servers.RedisClock())
+			params := "guard=" + lockTTL.String()
+			a, b := dial(t, server.Addr(), params), dial(t, server.Addr(), params)
+			before := begin(t, a, ask("before", "before", lockTTL)) // it gets it when the guard has passed
+			before.served()
+			release(t, a, before.r)
+			grant := begin(t, a, ask("lock", "dead", lockTTL)).served()
+			if c.old {
+				const key, granted = "holdfast:lock:{lock}", 48 + 8 // behind the attempt and the token
+				record := []byte(command(t, server, "GET", key).(string))
+				at := math.Float64frombits(binary.LittleEndian.Uint64(record[granted:]))
+				binary.LittleEndian.PutUint64(record[granted:], math.Float64bits(at-10*60*1e6))
+				command(t, server, "SET", key, string(record), "KEEPTTL")
+			}
+			var first *waiter
+			if c.queued {
+				first = queue(t, b, ask("lock", "first", lockTTL))
+			}
+			last := a.Clock().Now()
+			step(t, server, -time.Minute)
+			command(t, server, "FUNCTION", "FLUSH")
+			next := begin(t, b, ask("lock", "next", lockTTL))
+			if first != nil {
+				first.served()
+				release(t, b, first.r)
+			}
+			if token := next.served().Token; token <= grant.Token {
+				t.Errorf("token %d after %d", token, grant.Token)
+			}
+			if took := next.granted.Sub(last); took > lockTTL+checks+slow {
 				t.Errorf("served %v after the holder was heard of last", took)
 			}
 		})

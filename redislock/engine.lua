@@ -86,6 +86,15 @@ local function clock()
   return moment
 end
 
+-- was_later notes that the clock has been at t before. If it is not there now it was set back, in the time of another process or before
+-- this library was loaded again: what is remembered here does not say so, but a record does.
+local function was_later(t)
+  if t > latest and t < moment + DAY then
+    latest = t
+    behind = moment < latest - 1000000
+  end
+end
+
 ---------------------------------------------------------------------------------------------------------------------------------
 -- The store: its guard, its reigns, its tokens.
 
@@ -277,6 +286,13 @@ local function load(key, attempt, alone)
   end
   if l.suspect > 0 and moment - l.suspect > SUSPECT then
     l.suspect = 0
+  end
+  if l.holder and not behind then
+    local st = stores[ARGV[1]]
+    was_later(l.holder.granted)
+    if st and st.guard > 0 and l.holder.state ~= 'k' then
+      was_later(l.holder.till - st.guard) -- no TTL is longer than the guard
+    end
   end
   if behind then
     l.soonest = math.min(l.soonest, moment) -- look at all of them
