@@ -21,6 +21,15 @@ type Result struct {
 // Passed reports whether there was no violation, and something was done at all.
 func (r *Result) Passed() bool { return len(r.document.Problems()) == 0 }
 
+// Violations is how many there were.
+func (r *Result) Violations() int {
+	n := 0
+	for _, row := range r.document.Rows {
+		n += row.Violations
+	}
+	return max(n, len(r.document.Violations))
+}
+
 // Text writes it for people: tables, so many columns wide.
 func (r *Result) Text(w io.Writer, columns int) error { return report.Text(w, r.document, columns) }
 

@@ -142,6 +142,9 @@ func helpOf(c *cobra.Command) string {
 	usage := c.UseLine()
 	if c.HasSubCommands() {
 		usage = c.CommandPath() + " COMMAND [flags]"
+		if c.DisableFlagsInUseLine { // it does something itself
+			usage = c.UseLine() + "\n  " + usage
+		}
 	}
 	section("Usage", "  "+usage)
 	section("Examples", c.Example)
