@@ -50,17 +50,12 @@ func Invoked(open Opener) (code int, invoked bool) {
 
 // burn uses a processor until its input ends.
 func burn(in io.Reader) {
-	over := make(chan struct{})
+	var over atomic.Bool
 	go func() {
 		io.Copy(io.Discard, in)
-		close(over)
+		over.Store(true)
 	}()
-	for {
-		select {
-		case <-over:
-			return
-		default:
-		}
+	for !over.Load() {
 	}
 }
 
