@@ -1,6 +1,8 @@
 package round_test
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -24,6 +26,15 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "complain" {
 		os.Stderr.WriteString(complaint + "\n")
 		os.Exit(3)
+	}
+	if len(os.Args) == 2 && os.Args[1] == "echo" {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			fmt.Println(lines.Text())
+			if lines.Text() == "drain" {
+				os.Exit(0)
+			}
+		}
+		os.Exit(1)
 	}
 	if code, invoked := worker.Invoked(holdfast.Open); invoked {
 		os.Exit(code)
