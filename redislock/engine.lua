@@ -361,13 +361,11 @@ local function save(l, now)
   if l.x == '' and l.count == 0 and l.waiting == 0 then
     return save_free(l, now)
   end
-  local needed = math.max(needed_until(l, now), l.longest or 0)
-  if l.holder then
-    needed = math.max(needed, ends(l.holder))
-  end
+  local used = math.max(l.longest or 0, l.holder and ends(l.holder) or 0, now) -- by those who hold and wait
+  local needed = math.max(needed_until(l, now), used)
   local longer = needed > l.life
   if longer then
-    l.life = needed + (needed - now) / SLACK
+    l.life = math.max(needed, used + (used - now) / SLACK)
   end
   if l.x ~= l.was then
     later(l, 'x', l.x)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,6 +181,7 @@ func (a *redisArena) Settle(context.Context) error {
 // Left names keys, with the time that they will still live and what is in them.
 func (a *redisArena) Left(ctx context.Context) ([]string, error) {
 	keys, err := a.keys(ctx)
+	secrets := regexp.MustCompile("[0-9a-f]{48}") // the ids of attempts, which are printed nowhere
 	for i, key := range keys {
 		left, err := a.server.Do(ctx, "PTTL", key)
 		if err != nil {
@@ -189,7 +191,8 @@ func (a *redisArena) Left(ctx context.Context) ([]string, error) {
 		if err != nil {
 			fields = "" // no hash
 		}
-		keys[i] = fmt.Sprintf("%s (for %v ms, %q)", key, left, fmt.Sprint(fields))
+		shown := secrets.ReplaceAllString(fmt.Sprint(fields), "…")
+		keys[i] = fmt.Sprintf("%s (for %v ms, %.200q)", key, left, shown)
 	}
 	return keys, err
 }
