@@ -95,7 +95,8 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 		}
 	}
 	all.Wait()
-	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Seeds: []uint64{o.Seed}}
+	d := &report.Document{Title: "Torture: locks that are broken on purpose", Began: began.UTC(), Lasted: time.Since(began), Seeds: []uint64{o.Seed},
+		Command: []string{fmt.Sprintf("holdfast torture controls --seeds %d --seed %d", o.Seeds, o.Seed)}}
 	for _, l := range lines {
 		if err = errors.Join(err, l.err); l.tried == 2*o.Seeds {
 			d.Controls = append(d.Controls, l.line)

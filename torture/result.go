@@ -40,7 +40,11 @@ func (r *Result) JSON(w io.Writer) error { return report.JSON(w, r.document) }
 func (r *Result) HTML(w io.Writer) error { return report.HTML(w, r.document) }
 
 // Markdown writes it as docs/proof.md.
-func (r *Result) Markdown(w io.Writer) error { return report.Markdown(w, r.document, trackRecord) }
+func (r *Result) Markdown(w io.Writer) error {
+	d := *r.document
+	d.Generator = "holdfast torture report --markdown"
+	return report.Markdown(w, &d, trackRecord)
+}
 
 // result is that of a run, together with what was in the bundle before.
 func (r *running) result(kept bool) (*Result, error) {
@@ -62,8 +66,39 @@ func Check(bundles []string, progress func(bundle string, round int)) (*Result, 
 	return fromBundles(bundles, true, progress)
 }
 
-// Report puts together what was found in bundles when their rounds were run, or checked last.
-func Report(bundles []string) (*Result, error) { return fromBundles(bundles, false, nil) }
+// Report puts together what was found in bundles when their rounds were run, or checked last, and results that were written as JSON:
+// those of Controls have no bundle.
+func Report(sources []string) (*Result, error) {
+	var bundles []string
+	var all []*report.Document
+	for _, source := range sources {
+		if info, err := os.Stat(source); err != nil || !info.Mode().IsRegular() {
+			bundles = append(bundles, source)
+			continue
+		}
+		d, err := readDocument(source)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrOption, source, err)
+		}
+		all = append(all, d)
+	}
+	result, err := fromBundles(bundles, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	d := report.Merge(append(all, result.document)...)
+	d.Title = ""
+	return &Result{d}, nil
+}
+
+func readDocument(name string) (*report.Document, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return report.ReadJSON(file)
+}
 
 func fromBundles(dirs []string, again bool, progress func(string, int)) (*Result, error) {
 	var all []*report.Document

@@ -162,3 +162,27 @@ func TestShow(t *testing.T) {
 		}
 	}
 }
+
+// A result that was written as JSON counts in a report like a bundle, and what is none of both is refused.
+func TestReportOfJSON(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	control, name := filepath.Join(dir, "controls.json"), filepath.Join(dir, "noise")
+	text := `{"format": 1, "title": "controls", "command": ["holdfast torture controls"], "controls": [{"name": "N1", "title": "DEL without compare", "seeds": 3, "caught": 3, "by": ["windows"], "twinPassed": 3}]}`
+	for file, contents := range map[string]string{control: text, name: "{"} {
+		if err := os.WriteFile(file, []byte(contents), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := torture.Report([]string{control})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	if err := result.Markdown(&page); err != nil || !strings.Contains(page.String(), "DEL without compare") || !result.Passed() {
+		t.Errorf("%v, passed %v:\n%s", err, result.Passed(), page.String())
+	}
+	if _, err := torture.Report([]string{name}); !errors.Is(err, torture.ErrOption) || !strings.Contains(err.Error(), "noise") {
+		t.Errorf("noise: %v", err)
+	}
+}

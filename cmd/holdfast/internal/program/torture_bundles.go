@@ -37,8 +37,11 @@ func (p *program) tortureReportCommand() *cobra.Command {
 		Use:   "report BUNDLE... [flags]",
 		Short: "Show what is known about bundles",
 		Long: `Report puts together what was found in one bundle or several, without judging
-them again. It ends with 0, or with 1 if there is a violation.`,
-		Example:               "  holdfast torture report proof\n  holdfast torture report memory file redis --markdown > docs/proof.md",
+them again, and what "holdfast torture controls --json" or another command with
+--json has printed into a file. It ends with 0, or with 1 if there is a
+violation.`,
+		Example: "  holdfast torture report proof\n" +
+			"  holdfast torture report controls.json memory file redis --markdown > docs/proof.md",
 		DisableFlagsInUseLine: true,
 		Args:                  someBundles,
 	}
