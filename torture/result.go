@@ -71,7 +71,7 @@ func Check(bundles []string, progress func(bundle string, round int)) (*Result, 
 func Report(sources []string) (*Result, error) {
 	var bundles []string
 	var all []*report.Document
-	for _, source := range sources {
+	for _, source := range distinct(sources) {
 		if info, err := os.Stat(source); err != nil || !info.Mode().IsRegular() {
 			bundles = append(bundles, source)
 			continue
@@ -85,6 +85,12 @@ func Report(sources []string) (*Result, error) {
 	result, err := fromBundles(bundles, false, nil)
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range all {
+		if both := distinct(append(slices.Clone(bundles), d.Bundles...)); len(both) < len(bundles)+len(d.Bundles) {
+			return nil, fmt.Errorf("%w: what was written as JSON and a bundle are about the same rounds: leave one of them out", ErrOption)
+		}
+		bundles = append(bundles, d.Bundles...)
 	}
 	d := report.Merge(append(all, result.document)...)
 	d.Title = ""

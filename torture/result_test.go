@@ -186,3 +186,30 @@ func TestReportOfJSON(t *testing.T) {
 		t.Errorf("noise: %v", err)
 	}
 }
+
+// A result that was written as JSON counts as a bundle does, but not together with its own.
+func TestReportCountsOnce(t *testing.T) {
+	t.Parallel()
+	one, two := byHand(t, looks), byHand(t, looks, looked)
+	file := filepath.Join(t.TempDir(), "result.json")
+	r, err := torture.Check([]string{one}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := errors.Join(r.JSON(&b), os.WriteFile(file, []byte(b.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := torture.Report([]string{file, two, file}); err != nil || read(t, r).Rounds != 2 || read(t, r).operations() != 2 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if r, err := torture.Report([]string{file, one}); r != nil || !errors.Is(err, torture.ErrOption) || !strings.Contains(err.Error(), "the same rounds") {
+		t.Errorf("what is counted twice: %v, %v", r, err)
+	}
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := torture.Report([]string{file}); r != nil || !errors.Is(err, torture.ErrOption) || !strings.Contains(err.Error(), file) {
+		t.Errorf("no result: %v, %v", r, err)
+	}
+}

@@ -41,7 +41,7 @@ them again, and what "holdfast torture controls --json" or another command with
 --json has printed into a file. It ends with 0, or with 1 if there is a
 violation.`,
 		Example: "  holdfast torture report proof\n" +
-			"  holdfast torture report controls.json memory file redis --markdown > docs/proof.md",
+			"  holdfast torture report controls.json proof --markdown > docs/proof.md",
 		DisableFlagsInUseLine: true,
 		Args:                  someBundles,
 	}
