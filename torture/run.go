@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"holdfast.dev"
 	"holdfast.dev/driver"
+	"holdfast.dev/filelock"
 	"holdfast.dev/torture/internal/bundle"
 	"holdfast.dev/torture/internal/judge"
 	"holdfast.dev/torture/internal/round"
@@ -64,11 +67,39 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	}
+	free, err := alone(o.Into)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, free()) }()
 	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration),
 		rounds: make(map[string]int)}
 	err = r.run(ctx)
 	result, failed := r.result(kept)
 	return result, errors.Join(err, failed)
+}
+
+// ErrBusy: another run writes into the bundle.
+var ErrBusy = errors.New("another run writes into this bundle: wait for it, or name another directory")
+
+// alone makes sure that nobody else writes into the bundle, by a lock of our own in it. free lets go.
+func alone(dir string) (free func() error, err error) {
+	ctx := context.Background() // it does not wait
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := holdfast.Open(ctx, filelock.URL(filepath.Join(absolute, "locks")))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := locks.Mutex("rounds").TryLock(ctx); err != nil {
+		if errors.Is(err, holdfast.ErrHeld) {
+			err = fmt.Errorf("%s: %w (%v)", dir, ErrBusy, err)
+		}
+		return nil, errors.Join(err, locks.Close())
+	}
+	return locks.Close, nil
 }
 
 // run runs rounds until each store has had its time.

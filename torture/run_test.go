@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,5 +182,35 @@ func TestNoWorkers(t *testing.T) {
 				t.Errorf("%v\nlacks %q", err, want)
 			}
 		}
+	}
+}
+
+// Two runs never write into one bundle: the second is refused, and says why.
+func TestTwoRunsIntoOneBundle(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a bundle")
+	begun, done := make(chan struct{}), make(chan error, 1)
+	begin := sync.OnceFunc(func() { close(begun) })
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		_, err := torture.Run(ctx, torture.Options{Stores: []string{"memory"}, Workers: 2, Into: dir, Duration: time.Minute,
+			Progress: func(torture.State) { begin() }})
+		done <- err
+	}()
+	select {
+	case <-begun:
+	case err := <-done:
+		t.Fatalf("the first run: %v", err)
+	}
+	options := torture.Options{Stores: []string{"memory"}, Workers: 2, Into: dir, Duration: time.Second}
+	if _, err := torture.Run(t.Context(), options); !errors.Is(err, torture.ErrBusy) {
+		t.Errorf("the second run: %v", err)
+	}
+	stop()
+	if err := <-done; !errors.Is(err, torture.ErrStopped) {
+		t.Errorf("the first run: %v", err)
+	}
+	if _, err := torture.Run(t.Context(), options); err != nil {
+		t.Errorf("the third run, when nobody writes any more: %v", err)
 	}
 }
