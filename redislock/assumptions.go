@@ -32,9 +32,9 @@ func Assumptions() []driver.Assumption {
 		within(driver.ScriptFlush, "no scripts are used"),
 		within(driver.FunctionLoss, "the library is loaded again; what is held is in keys"),
 		{Fault: driver.ClockBack, Class: driver.Within,
-			Why: "ends are brought back to what a TTL allows; tokens never fall, because the server remembers the last. One that has restarted does " +
-				"not: if its clock is set back by more than the guard before or while it restarts tokens can fall, as Guarantees say",
-			Apart: []driver.Fault{driver.ServerKill, driver.ServerForget}},
+			Why: "ends are brought back to what a TTL allows; tokens never fall, because the server, or its data, remembers the last. One that has " +
+				"restarted without its data does not: if its clock is set back by more than the guard tokens can fall, as Guarantees say",
+			Apart: []driver.Fault{driver.ServerForget}},
 		beyond(driver.ClockForward, "keys run out at once; holders are told at their next renewal"),
 		beyond(driver.Flush, "holds are forgotten; holders are told at their next renewal"),
 		beyond(driver.DeleteKey, "the same, for one lock"),
