@@ -14,24 +14,22 @@ type Turn struct {
 	Lasts        time.Duration
 }
 
-// Turns are those of a run whose rounds take a bit longer than they are meant to: as long as took says; at most n.
-func Turns(o Options, n int, took func(Turn) time.Duration) ([]Turn, error) {
+// Turns are the first n of a run.
+func Turns(o Options, n int) ([]Turn, error) {
 	fields, err := o.fields()
 	if err != nil {
 		return nil, err
 	}
-	r := &running{Options: o, fields: fields, spent: make(map[string]time.Duration), rounds: make(map[string]int)}
+	r := &running{Options: o, fields: fields}
 	var turns []Turn
-	for f, lasts := r.next(); f != nil && len(turns) < n; f, lasts = r.next() {
-		turn := Turn{f.kind.Name, f.class.String(), lasts}
-		r.spent[turn.Store] += took(turn)
-		r.rounds[turn.Store]++
-		turns = append(turns, turn)
+	for i := range n {
+		f := r.turn(i + 1)
+		turns = append(turns, Turn{f.kind.Name, f.class.String(), r.lasts()})
 	}
 	return turns, nil
 }
 
-// Plans are those of the first rounds of a run, if all were of its first store and class.
+// Plans are those of the first rounds of a run.
 func Plans(o Options, n int) ([]round.Plan, error) {
 	fields, err := o.fields()
 	if err != nil {
@@ -40,7 +38,7 @@ func Plans(o Options, n int) ([]round.Plan, error) {
 	r := &running{Options: o, fields: fields}
 	var plans []round.Plan
 	for number := range n {
-		plans = append(plans, r.plan(fields[0], number+1, time.Second))
+		plans = append(plans, r.plan(r.turn(number+1), number+1, number+1))
 	}
 	return plans, nil
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Seed     uint64        // of the whole run
 	Duration time.Duration // for each store; 0: until the context ends
 	Workers  int           // 2 to 64
+	Round    int           // only this one of the rounds that such a run has, from 1; 0: all
 	Into     string        // the bundle, a directory; "": one that is removed at the end
 
 	Command string   // what the run is called in its bundle: the command line

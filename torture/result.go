@@ -47,19 +47,16 @@ func (r *Result) Markdown(w io.Writer) error {
 }
 
 // result is that of a run, together with what was in the bundle before.
-func (r *running) result(kept bool) (*Result, error) {
+func (r *running) result() (*Result, error) {
 	d, err := documentOf(r.bundle, false, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !kept { // nobody can look there
-		d.Bundles = nil
-		for i := range d.Violations {
-			d.Violations[i].Bundle = ""
-		}
-	}
 	return &Result{d}, nil
 }
+
+// forget drops where the rounds are.
+func (r *Result) forget() { r.document.Bundles = nil }
 
 // Check judges the rounds of bundles again, from their histories alone. progress is told of each; it may be nil.
 func Check(bundles []string, progress func(bundle string, round int)) (*Result, error) {
@@ -160,16 +157,14 @@ func documentOf(b *bundle.Bundle, again bool, progress func(string, int)) (*repo
 
 // verdictOf reads the verdict of a round, or judges it again.
 func verdictOf(b *bundle.Bundle, number int, again bool) (*judge.Verdict, error) {
-	data, err := os.ReadFile(b.Name(number, "json"))
-	if again || os.IsNotExist(err) { // the run was stopped before it was judged
-		return judged(b, number)
+	sum, err := b.Sum(number)
+	if err != nil {
+		return nil, err
 	}
 	v := new(judge.Verdict)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the verdict about round %d of %s: %w; holdfast torture check makes it again", number, b.Dir(), err)
+	data, err := os.ReadFile(b.Name(number, "json"))
+	if again || err != nil || json.Unmarshal(data, v) != nil || v.Format != judge.Format || v.Sum != sum {
+		return judged(b, number) // the run was stopped before it was, or it was by other checkers, or is about something else
 	}
 	return v, nil
 }
@@ -187,7 +182,7 @@ func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
 	for _, v := range verdicts {
 		d := &report.Document{Versions: v.Versions, Began: v.Began, Lasted: v.Lasted, Rounds: 1, Rows: v.Rows}
 		for _, x := range v.Violations[:min(len(v.Violations), listed)] {
-			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Seed, Store: v.Store,
+			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Run, Store: v.Store,
 				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault})
 		}
 		parts = append(parts, d)
@@ -216,6 +211,9 @@ func timelines(b *bundle.Bundle, verdicts []*judge.Verdict) ([]report.RoundTimel
 		h, err := b.Load(v.Number)
 		if err != nil {
 			return nil, err
+		}
+		if h.Meta.Broken != "" {
+			continue // half a round is no picture
 		}
 		line, err := report.Timeline(h, v.Violations, v.Rows...)
 		if err != nil {

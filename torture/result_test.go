@@ -101,14 +101,17 @@ func TestBadBundles(t *testing.T) {
 	if err := os.WriteFile(verdict, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := torture.Report([]string{dir}); err == nil || !strings.Contains(err.Error(), "holdfast torture check makes it again") {
-		t.Errorf("a damaged verdict: %v", err)
-	}
-	if _, err := torture.Check([]string{dir}, nil); err != nil {
-		t.Errorf("check does not make it again: %v", err)
-	}
-	if _, err := torture.Report([]string{dir}); err != nil {
-		t.Errorf("check has not made it again: %v", err)
+	for _, foreign := range []string{"{", "{}", `{"format": 1, "rows": [], "violations": []}`, `{"format": 3, "sum": "other"}`} {
+		if err := os.WriteFile(verdict, []byte(foreign), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := torture.Report([]string{dir}); err != nil {
+			t.Errorf("the verdict %q: %v", foreign, err)
+		}
+		made, err := os.ReadFile(verdict)
+		if err != nil || string(made) == foreign || !strings.Contains(string(made), `"rows"`) {
+			t.Errorf("the verdict %q was believed: %.100s, %v", foreign, made, err)
+		}
 	}
 	round := filepath.Join(dir, "round-000001.tgz")
 	if err := os.Truncate(round, 100); err != nil {

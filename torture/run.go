@@ -5,19 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"holdfast.dev"
-	"holdfast.dev/driver"
 	"holdfast.dev/filelock"
+	"holdfast.dev/locktest/servers"
 	"holdfast.dev/torture/internal/bundle"
 	"holdfast.dev/torture/internal/judge"
 	"holdfast.dev/torture/internal/round"
-	"holdfast.dev/torture/internal/worker"
 )
 
 // A round is this long at most, and a quarter of a store's time if that is shorter: so a short run has faults of both classes too. But no
@@ -41,7 +39,7 @@ type running struct {
 	began  time.Time
 
 	spent      map[string]time.Duration // by store
-	rounds     map[string]int           // by store
+	broken     int                      // so many rounds, one after the other
 	operations int
 	verdicts   []*judge.Verdict
 }
@@ -61,7 +59,14 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		if o.Into, err = os.MkdirTemp("", "torture-bundle-"); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Into)) }()
+		defer func() {
+			if !kept {
+				err = errors.Join(err, os.RemoveAll(o.Into))
+			}
+		}()
+	}
+	if err := needs(fields); err != nil {
+		return nil, err
 	}
 	b, err := bundle.Make(o.Into, bundle.Run{Command: o.Command, Seed: o.Seed})
 	if err != nil {
@@ -72,11 +77,30 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, free()) }()
-	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration),
-		rounds: make(map[string]int)}
+	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration)}
 	err = r.run(ctx)
-	result, failed := r.result(kept)
+	result, failed := r.result()
+	switch {
+	case kept || failed != nil:
+	case result.Violations() > 0: // there is something to look at
+		kept = true
+	default:
+		result.forget()
+	}
 	return result, errors.Join(err, failed)
+}
+
+// needs looks for the programs of servers, before anything is begun.
+func needs(fields []field) error {
+	for _, f := range fields {
+		for program, from := range f.kind.Needs {
+			if _, err := exec.LookPath(program); err != nil {
+				return fmt.Errorf("the store %s needs %s, which is in no directory of PATH: install it (on Debian: apt-get install %s), or name "+
+					"other stores: %w", f.kind.Name, program, from, servers.ErrMissing)
+			}
+		}
+	}
+	return nil
 }
 
 // ErrBusy: another run writes into the bundle.
@@ -102,122 +126,79 @@ func alone(dir string) (free func() error, err error) {
 	return locks.Close, nil
 }
 
-// run runs rounds until each store has had its time.
+// run runs rounds until the time is over: one of each store at least.
 func (r *running) run(ctx context.Context) error {
-	for {
-		f, lasts := r.next()
+	first, err := r.bundle.Next()
+	if err != nil {
+		return err
+	}
+	for number := first; ; number++ {
+		turn := number
+		if r.Round > 0 {
+			turn = r.Round
+		}
+		err := r.round(ctx, number, turn)
 		switch {
-		case f == nil:
+		case err != nil && ctx.Err() != nil:
+			return ErrStopped
+		case err != nil:
+			return err
+		case r.Round > 0, r.Duration > 0 && number-first+1 >= len(r.stores()) && r.left(0) < r.lasts()/2:
 			return nil
 		case ctx.Err() != nil:
 			return ErrStopped
 		}
-		begun := time.Now()
-		err := r.round(ctx, *f, lasts)
-		r.spent[f.kind.Name] += time.Since(begun)
-		r.rounds[f.kind.Name]++
-		if err != nil && ctx.Err() != nil {
-			return ErrStopped
-		}
-		if err != nil {
-			return err
-		}
 	}
 }
 
-// next returns whose turn it is, and for how long: the store that has had the least time, and every fourth time its faults beyond.
-// nil: all have had their time.
-func (r *running) next() (f *field, lasts time.Duration) {
-	for i := range r.fields {
-		g := &r.fields[i]
-		spent := r.spent[g.kind.Name]
-		switch {
-		case r.Duration > 0 && spent > 0 && r.Duration-spent < time.Second:
-			// It has had its time.
-		case f == nil || spent < r.spent[f.kind.Name]:
-			f = g
-		case f.kind.Name == g.kind.Name && r.rounds[g.kind.Name]%beyondEvery == 1:
-			f = g // the second class of that store, the second time: a short run has it too
-		}
+// left is how much time there is for all stores together, when a round has gone on for so long.
+func (r *running) left(going time.Duration) time.Duration {
+	left := r.Duration * time.Duration(len(r.stores()))
+	for _, spent := range r.spent {
+		left -= spent
 	}
-	switch {
-	case f == nil:
-		return nil, 0
-	case r.Duration == 0:
-		return f, most
-	}
-	return f, min(r.Duration-r.spent[f.kind.Name], max(least, min(most, r.Duration/beyondEvery)))
+	return max(left-going, 0)
 }
 
-// stores are the names of those that take turns.
-func (r *running) stores() []string {
-	var names []string
-	for i, f := range r.fields {
-		if i == 0 || r.fields[i-1].kind.Name != f.kind.Name {
-			names = append(names, f.kind.Name)
-		}
-	}
-	return names
-}
+// inARow is how many rounds may be broken one after the other, before it is taken for granted that the next one will be.
+const inARow = 3
 
 // round runs one, keeps it, and judges it.
-func (r *running) round(ctx context.Context, f field, lasts time.Duration) (err error) {
-	number, err := r.bundle.Next()
-	if err != nil {
-		return err
-	}
+func (r *running) round(ctx context.Context, number, turn int) (err error) {
 	dir, err := os.MkdirTemp("", "torture-round-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	plan := r.plan(f, number, lasts)
+	f, begun := r.turn(turn), time.Now()
+	plan := r.plan(f, number, turn)
 	plan.Watch = func(s round.State) { r.tell(f, number, s) }
-	if err := round.Run(ctx, plan, dir, open); err != nil {
-		return fmt.Errorf("round %d (%s, seed %d): %w%s", number, f.kind.Name, plan.Seed, err, said(dir))
+	err = round.Run(ctx, plan, dir, open)
+	r.spent[f.kind.Name] += time.Since(begun)
+	broken := new(round.BrokenError)
+	if err != nil && !errors.As(err, &broken) {
+		return fmt.Errorf("round %d (%s): %w%s", number, f.kind.Name, err, said(dir))
 	}
 	if err := r.bundle.Add(number, dir); err != nil {
 		return fmt.Errorf("keeping round %d: %w", number, err)
 	}
-	verdict, err := judged(r.bundle, number)
-	if err != nil {
-		return err
+	verdict, failed := judged(r.bundle, number)
+	if failed != nil {
+		return failed
 	}
+	r.verdicts = append(r.verdicts, verdict)
 	for _, row := range verdict.Rows {
 		r.operations += row.Operations
 	}
-	r.verdicts = append(r.verdicts, verdict)
+	r.tell(f, number, round.State{}) // what was found in it
+	if err == nil {
+		r.broken = 0
+		return nil
+	}
+	if r.broken++; r.broken == inARow {
+		return fmt.Errorf("%d rounds in a row came to no proper end, the last one (%d, %s) because of this: %w%s", inARow, number, f.kind.Name, err, said(dir))
+	}
 	return nil
-}
-
-// plan is that of a round; all of it comes from the seed and the number.
-func (r *running) plan(f field, number int, lasts time.Duration) round.Plan {
-	random := rand.New(rand.NewPCG(r.Seed, uint64(number)))
-	ttls := []time.Duration{500, 500, 500, 700, 1000, 2000}
-	plan := round.Plan{Number: number, Seed: random.Uint64(), Kind: f.kind, Class: f.class.String(), Faults: f.together(random),
-		TTL: ttls[random.IntN(len(ttls))] * time.Millisecond, Duration: lasts, Workers: r.Workers, PerEach: 2,
-		Locks: round.Locks(), Mix: worker.Plan, Command: r.Program}
-	if f.kind.OneProcess {
-		plan.Mix.Use += plan.Mix.Die // its end would be the store's
-		plan.Mix.Die = 0
-	}
-	return plan
-}
-
-// together is which of its faults a round has: all, but not two that the driver says must be apart.
-func (f field) together(random *rand.Rand) []driver.Fault {
-	faults := slices.Clone(f.faults)
-	for _, a := range f.kind.Assumptions() {
-		apart := func(fault driver.Fault) bool { return slices.Contains(a.Apart, fault) }
-		if !slices.Contains(faults, a.Fault) || !slices.ContainsFunc(faults, apart) {
-			continue
-		}
-		if random.IntN(2) == 0 {
-			apart = func(fault driver.Fault) bool { return fault == a.Fault }
-		}
-		faults = slices.DeleteFunc(faults, apart)
-	}
-	return faults
 }
 
 // judged judges a round that is in a bundle, from what is there, and keeps the verdict beside it.
@@ -229,6 +210,9 @@ func judged(b *bundle.Bundle, number int) (*judge.Verdict, error) {
 	verdict, err := judge.Round(h)
 	if err != nil {
 		return nil, fmt.Errorf("judging round %d of %s: %w", number, b.Dir(), err)
+	}
+	if verdict.Sum, err = b.Sum(number); err != nil {
+		return nil, err
 	}
 	data, err := json.MarshalIndent(verdict, "", " ")
 	if err == nil {
@@ -247,12 +231,8 @@ func (r *running) tell(f field, number int, s round.State) {
 			state.Violations += row.Violations
 		}
 	}
-	if r.Duration > 0 {
-		state.Left = r.Duration * time.Duration(len(r.stores()))
-		for _, spent := range r.spent {
-			state.Left -= spent
-		}
-		state.Left = max(state.Left-s.Elapsed, 0)
+	if r.Duration > 0 && r.Round == 0 {
+		state.Left = r.left(s.Elapsed)
 	}
 	r.Progress(state)
 }

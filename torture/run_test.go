@@ -165,16 +165,17 @@ func TestNoWorkers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		program []string
+		rounds  int // that have begun, and count as violations
 		want    []string
 	}{
-		{[]string{filepath.Join(t.TempDir(), "nowhere")}, []string{"round 1 (file, seed ", "starting a worker process", "nowhere"}},
-		{[]string{os.Args[0], complain}, []string{"round 1 (file, seed ", "ended with code 1", "The worker processes said:\n" + complaint}},
+		{[]string{filepath.Join(t.TempDir(), "nowhere")}, 0, []string{"round 1 (file)", "starting a worker process", "nowhere"}},
+		{[]string{os.Args[0], complain}, 3, []string{"3 rounds in a row", "(3, file)", "ended with code 1", "The worker processes said:\n" + complaint}},
 	} {
 		dir := filepath.Join(t.TempDir(), "bundle")
 		o := options(dir)
 		o.Stores, o.Program, o.Duration = []string{"file"}, c.program, time.Hour
 		r, err := torture.Run(t.Context(), o)
-		if err == nil || errors.Is(err, torture.ErrOption) || errors.Is(err, torture.ErrStopped) || read(t, r).Rounds != 0 || r.Passed() {
+		if err == nil || errors.Is(err, torture.ErrOption) || errors.Is(err, torture.ErrStopped) || read(t, r).Rounds != c.rounds || r.Violations() != c.rounds || r.Passed() {
 			t.Fatalf("%v", err)
 		}
 		for _, want := range c.want {

@@ -27,6 +27,9 @@ type Kind struct {
 	Name        string
 	Assumptions func() []driver.Assumption
 
+	// Needs are programs that must be in PATH, each with the Debian package that has it.
+	Needs map[string]string
+
 	// OneProcess: all workers are goroutines of one process, because the store is inside it.
 	OneProcess bool
 

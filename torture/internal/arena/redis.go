@@ -20,7 +20,8 @@ import (
 
 // redis is redis://, one server with its data on disk and a guard. A process has a way of its own to it.
 func redis() Kind {
-	return Kind{Name: "redis", Assumptions: redislock.Assumptions, Start: startRedis}
+	return Kind{Name: "redis", Assumptions: redislock.Assumptions, Start: startRedis,
+		Needs: map[string]string{"redis-server": "redis-server", "faketime": "faketime"}}
 }
 
 type redisArena struct {

@@ -11,6 +11,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -247,4 +248,13 @@ func replace(name string, data []byte) error {
 		return err
 	}
 	return os.Rename(name+".new", name)
+}
+
+// Sum tells whether a round's file is the one that something was said about.
+func (b *Bundle) Sum(number int) (string, error) {
+	data, err := os.ReadFile(b.Name(number, "tgz"))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
 }

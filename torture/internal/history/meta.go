@@ -10,7 +10,9 @@ import (
 // Meta is what is known about a round without its records. It is JSON in a bundle.
 type Meta struct {
 	Number   int           `json:"number"`   // of the round, in its bundle
-	Seed     uint64        `json:"seed"`     // of this round
+	Run      uint64        `json:"run"`      // the seed of the whole run
+	Turn     int           `json:"turn"`     // which round of such a run it is: with the seed it makes the same round again
+	Seed     uint64        `json:"seed"`     // of this round, made of both
 	Began    time.Time     `json:"began"`    // for people; records have a clock of their own
 	Store    string        `json:"store"`    // memory, file, redis; or the name of a control
 	Class    string        `json:"class"`    // of its faults: within, beyond; none if there are none
@@ -22,7 +24,8 @@ type Meta struct {
 	FIFO     bool          `json:"fifo"`    // as the store's Guarantees say
 	Fencing  string        `json:"fencing"` // none, volatile, durable
 	Versions []string      `json:"versions"`
-	Left     []string      `json:"left"` // what Round Leak found: keys, files
+	Left     []string      `json:"left"`             // what Round Leak found: keys, files
+	Broken   string        `json:"broken,omitempty"` // why the round came to no proper end: a process crashed, a server did not come back
 }
 
 // LockMeta is one lock of a round.

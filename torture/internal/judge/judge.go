@@ -11,7 +11,11 @@ import (
 
 // A Verdict is what was found in a round. Violations mean that something is wrong; what was measured only is in the rows.
 type Verdict struct {
+	Format     int               `json:"format"` // Format
+	Sum        string            `json:"sum"`    // of the file that it is about; by whoever keeps it
 	Number     int               `json:"number"`
+	Run        uint64            `json:"run"`  // see history.Meta
+	Turn       int               `json:"turn"` // see history.Meta
 	Seed       uint64            `json:"seed"`
 	Began      time.Time         `json:"began"`
 	Lasted     time.Duration     `json:"lasted"`
@@ -28,14 +32,20 @@ type Verdict struct {
 // patience is how long the search for an order may take, for one stretch of one lock. One that is not decided is a violation.
 const patience = 20 * time.Second
 
+// Format is the version of verdicts: what it says and by which checkers. It rises when either changes, and older ones are made anew.
+const Format = 3
+
 // Round judges a round. An error means that there is nothing to judge.
 func Round(h *history.History) (*Verdict, error) {
+	m := h.Meta
+	if m.Broken != "" {
+		return broken(h), nil
+	}
 	found, err := check.Round(h)
 	if err != nil {
 		return nil, err
 	}
-	m := h.Meta
-	v := &Verdict{Number: m.Number, Seed: m.Seed, Began: m.Began, Lasted: h.Records[len(h.Records)-1].At.Sub(h.Records[0].At),
+	v := &Verdict{Format: Format, Number: m.Number, Run: m.Run, Turn: m.Turn, Seed: m.Seed, Began: m.Began, Lasted: h.Records[len(h.Records)-1].At.Sub(h.Records[0].At),
 		Store: m.Store, Class: m.Class, Versions: m.Versions, Rows: found.Rows, Violations: first(found.Violations)}
 	if m.Class == driver.Beyond.String() {
 		return v, nil // two may hold at once: there is no order to be found
@@ -56,4 +66,14 @@ func first(all []check.Violation) []check.Violation {
 		}
 	}
 	return some
+}
+
+// broken is about a round that came to no proper end: nothing is known about its locks but that, and it counts as a violation.
+func broken(h *history.History) *Verdict {
+	m, first := h.Meta, h.Records[0].At
+	lasted := h.Records[len(h.Records)-1].At.Sub(first)
+	return &Verdict{Format: Format, Number: m.Number, Run: m.Run, Turn: m.Turn, Seed: m.Seed, Began: m.Began, Lasted: lasted, Store: m.Store,
+		Class: m.Class, Versions: m.Versions,
+		Rows:       []check.Row{{Store: m.Store, Fault: check.NoFault, Class: check.NoFault, Violations: 1}},
+		Violations: []check.Violation{{Checker: "round", At: first, What: "it came to no proper end: " + m.Broken}}}
 }

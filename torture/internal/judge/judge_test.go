@@ -99,7 +99,7 @@ func accusers(v *judge.Verdict) (by []string, counts map[string]int) {
 // A good round: what it was, what was done in it, and nothing to complain about.
 func TestGood(t *testing.T) {
 	v := tell(t, "within", func(*story) {})
-	want := &judge.Verdict{Number: 7, Seed: 99, Began: time.Unix(1e9, 0).UTC(), Lasted: time.Second, Store: "toy", Class: "within",
+	want := &judge.Verdict{Format: judge.Format, Number: 7, Seed: 99, Began: time.Unix(1e9, 0).UTC(), Lasted: time.Second, Store: "toy", Class: "within",
 		Versions: []string{"toy 1"}, Rows: v.Rows}
 	if !reflect.DeepEqual(v, want) {
 		t.Errorf("%+v", v)
@@ -172,5 +172,14 @@ func TestNothingToJudge(t *testing.T) {
 		if v, err := judge.Round(h); v != nil || err == nil {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
+	}
+}
+
+// A round that came to no proper end is a violation, whatever its records say.
+func TestBroken(t *testing.T) {
+	v := tell(t, "within", func(s *story) { s.meta.Broken = "a worker process ended with code 2" })
+	by, _ := accusers(v)
+	if len(by) != 1 || by[0] != "round" || len(v.Rows) != 1 || v.Rows[0].Violations != 1 || !strings.Contains(v.Violations[0].What, "ended with code 2") {
+		t.Errorf("%+v", v)
 	}
 }

@@ -28,15 +28,17 @@ func plan(t *testing.T, store string, command ...string) round.Plan {
 		PerEach: 2, Locks: round.Locks(), Mix: mix, Command: command}
 }
 
-// A process that ends by itself is the end of the round, at once, and is named; what it said is in the log.
+// A process that ends by itself is the end of the round, at once, and is named; what it said is in the log, and the round says that it is
+// broken. One that cannot be started is no round at all.
 func TestProcessEndsByItself(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		command []string
 		want    string
+		broken  bool
 	}{
-		{[]string{os.Args[0], "complain"}, "ended with code 3"},
-		{[]string{filepath.Join(t.TempDir(), "nowhere")}, "starting a worker process"},
+		{[]string{os.Args[0], "complain"}, "ended with code 3", true},
+		{[]string{filepath.Join(t.TempDir(), "nowhere")}, "starting a worker process", false},
 	} {
 		dir := t.TempDir()
 		err := round.Run(t.Context(), plan(t, "file", c.command...), dir, holdfast.Open)
@@ -47,7 +49,15 @@ func TestProcessEndsByItself(t *testing.T) {
 		if said := strings.Contains(string(log), complaint); said != (len(c.command) > 1) {
 			t.Errorf("%q: the log: %q", c.command[1:], log)
 		}
-		if _, err := round.Load(dir); err == nil || !strings.Contains(err.Error(), "did not come to its end") {
+		broken := new(round.BrokenError)
+		if errors.As(err, &broken) != c.broken {
+			t.Errorf("%q: %T", c.command[1:], err)
+		}
+		h, err := round.Load(dir)
+		switch {
+		case c.broken && (err != nil || !strings.Contains(h.Meta.Broken, c.want)):
+			t.Errorf("%q: %v, %+v", c.command[1:], err, h)
+		case !c.broken && (err == nil || !strings.Contains(err.Error(), "did not come to its end")):
 			t.Errorf("%q: it left a round: %v", c.command[1:], err)
 		}
 	}

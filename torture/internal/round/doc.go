@@ -30,7 +30,9 @@ import (
 
 // A Plan is what a round is to be.
 type Plan struct {
-	Number   int
+	Number   int    // in its bundle
+	Run      uint64 // the seed of the whole run
+	Turn     int    // of the run
 	Seed     uint64
 	Kind     arena.Kind
 	Class    string         // of the faults; "none" without any

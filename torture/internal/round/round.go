@@ -38,6 +38,7 @@ type run struct {
 	log    *history.Writer
 	closes []func() error
 	watch  *watch
+	begun  bool
 }
 
 // Run runs a round, and leaves its files in dir, which must exist. An error means that there was no proper round: nothing can be said
@@ -53,10 +54,23 @@ func Run(ctx context.Context, plan Plan, dir string, open worker.Opener) (err er
 	}
 	err = r.run(ctx)
 	if problem := r.crew.problem(); problem != nil {
-		return problem // what else went wrong follows from it
+		err = problem // what else went wrong follows from it
 	}
-	return err
+	if err == nil || ctx.Err() != nil || !r.begun {
+		return err
+	}
+	r.meta.Broken = err.Error()
+	return &BrokenError{errors.Join(err, r.writeMeta())}
 }
+
+// A BrokenError says why a round that had begun came to no proper end. Its files are there, and say so too: it counts as a violation,
+// because it may be a lock's fault.
+type BrokenError struct{ Err error }
+
+func (e *BrokenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *BrokenError) Unwrap() error { return e.Err }
 
 // prepare starts everything but the workers.
 func (r *run) prepare(ctx context.Context) error {
@@ -95,7 +109,7 @@ func (r *run) prepare(ctx context.Context) error {
 	for place := range places {
 		r.crew.stores = append(r.crew.stores, r.arena.Store(place))
 	}
-	r.meta = history.Meta{Number: r.Number, Seed: r.Seed, Began: time.Now().UTC().Truncate(time.Second), Store: r.Kind.Name, Class: r.Class,
+	r.meta = history.Meta{Number: r.Number, Run: r.Run, Turn: r.Turn, Seed: r.Seed, Began: time.Now().UTC().Truncate(time.Second), Store: r.Kind.Name, Class: r.Class,
 		TTL: r.TTL, Duration: r.Duration, Workers: r.Workers, Locks: r.Locks, Versions: append(versions(), r.arena.Versions()...)}
 	return nil
 }
@@ -174,6 +188,7 @@ func (r *run) run(ctx context.Context) error {
 	defer enough()
 	go r.feel(feeling)
 	r.round(history.Began, 0)
+	r.begun = true
 	r.watch.phase("running")
 	if err := s.run(ctx, time.Now()); err != nil {
 		return err
@@ -206,7 +221,11 @@ func (r *run) finish(ctx context.Context) error {
 	}
 	r.meta.Left = left
 	r.round(history.Leak, int64(len(left)))
-	r.meta.Duration = r.Duration
+	return r.writeMeta()
+}
+
+// writeMeta makes a round of the files.
+func (r *run) writeMeta() error {
 	data, err := json.MarshalIndent(r.meta, "", "  ")
 	if err != nil {
 		return err
@@ -264,15 +283,18 @@ func (r *run) close() error {
 
 // versions are those of what runs here.
 func versions() []string {
-	all := []string{runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	revision, changed := "of unknown revision", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				all = append(all, "holdfast "+s.Value)
+			switch {
+			case s.Key == "vcs.revision":
+				revision = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = " with changes"
 			}
 		}
 	}
-	return all
+	return []string{"holdfast " + revision + changed, runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 // A lockedWriter is for many processes' output. What it gets at once stays together.
