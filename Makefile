@@ -93,7 +93,7 @@ FOR     ?= 10m
 .PHONY: torture-program
 torture-program:
 	@.ci/packages
-	go build -o build/holdfast ./cmd/holdfast
+	go build -buildvcs=auto -o build/holdfast ./cmd/holdfast
 
 .PHONY: torture
 torture: torture-program ## Torture each store for ten minutes, into a bundle (STORES=redis FOR=1h BUNDLE=dir ARGS=…)

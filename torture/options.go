@@ -89,6 +89,9 @@ func (o Options) fields() ([]field, error) {
 	if o.Workers < MinWorkers || o.Workers > MaxWorkers {
 		return nil, fmt.Errorf("%w: %d workers: give %d to %d", ErrOption, o.Workers, MinWorkers, MaxWorkers)
 	}
+	if o.Round < 0 {
+		return nil, fmt.Errorf("%w: round %d: they are counted from 1", ErrOption, o.Round)
+	}
 	if o.Duration < 0 {
 		return nil, fmt.Errorf("%w: a duration of %v: give 1s or more, or 0 to go on until it is stopped", ErrOption, o.Duration)
 	}

@@ -26,9 +26,10 @@ Faults come in two classes. Within what a store promises to survive there must
 be no violation. Beyond it (somebody deletes all keys) the overlap is measured,
 holders must be told, and the fence must lose nothing.
 
-The same seed gives the same schedule again. With --into the rounds are kept in
-a directory, a bundle, and a later run into it adds to them; holdfast torture
-check BUNDLE judges them again, from the histories alone.
+The same seed gives the same schedule again, and --round one round of it. With
+--into the rounds are kept in a directory, a bundle, and a later run into it adds
+to them; holdfast torture check BUNDLE judges them again, from the histories
+alone. What has violations is kept in any case.
 
 It ends with 0, or with 1 if there was a violation. ^C ends it early: what was
 done until then is printed, and it ends with 130; a second ^C ends it at once.`
@@ -37,7 +38,7 @@ type tortureFlags struct {
 	stores, faults []string
 	seed           uint64
 	duration       span
-	workers        int
+	workers, round int
 	into           string
 	output         outputFlags
 }
@@ -66,6 +67,7 @@ func (p *program) tortureCommand() *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that all chance comes from; without it one is made, and printed")
 	flags.Var(&f.duration, "duration", "for each store; 0: until it is stopped by ^C")
 	flags.IntVar(&f.workers, "workers", 16, "how `MANY` use the locks, two in a process")
+	flags.IntVar(&f.round, "round", 0, "only the round of this `NUMBER`: with the other flags as they were, it is the same one again")
 	flags.StringVar(&f.into, "into", "", "keep the rounds in this `BUNDLE`, a directory, and add to those that are there")
 	f.output.define(flags)
 	c.RunE = p.then(func([]string) error {
@@ -91,10 +93,13 @@ func (p *program) torture(f *tortureFlags) error {
 	defer stop()
 	command := fmt.Sprintf("holdfast torture --store %s --faults %s --seed %d --duration %v --workers %d",
 		strings.Join(f.stores, ","), strings.Join(f.faults, ","), f.seed, f.duration.Duration, f.workers)
+	if f.round != 0 {
+		command += fmt.Sprintf(" --round %d", f.round)
+	}
 	p.voice.Notef("%s", command)
 	progress := p.progress()
 	result, err := torture.Run(ctx, torture.Options{Stores: f.stores, Faults: f.faults, Seed: f.seed, Duration: f.duration.Duration,
-		Workers: f.workers, Into: f.into, Command: command, Progress: progress.Update})
+		Workers: f.workers, Round: f.round, Into: f.into, Command: command, Progress: progress.Update})
 	progress.Done()
 	if f.duration.Duration == 0 && errors.Is(err, torture.ErrStopped) {
 		err = nil // as it was meant
