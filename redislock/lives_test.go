@@ -140,6 +140,24 @@ func TestHowLongKeysLive(t *testing.T) {
 	check("a tombstone", 15*time.Second, 15*time.Second+millisecond)
 }
 
+// After the clock was set back a name's token is ahead of it, and its key must remember that until the clock has passed it; but no longer,
+// though somebody who has died is in it.
+func TestHowLongKeysLiveBehindTheClock(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, servers.RedisClock())
+	s := dial(t, server.Addr(), "guard=0")
+	r := ask("lock", "before", 2*time.Second)
+	take(t, s, r)
+	step(t, server, -10*time.Minute)
+	release(t, s, r)
+	dead := begin(t, s, ask("lock", "dead", 2*time.Second))
+	dead.served()
+	queue(t, s, ask("lock", "dead too", 2*time.Second)).ends()
+	if left := lives(t, server)["holdfast:lock:{lock}"]; left < 9*time.Minute || left > 10*time.Minute+5*time.Second {
+		t.Errorf("the key lives for %v, with a token that is 10 minutes ahead", left)
+	}
+}
+
 // When everything is released nothing is left but the store's key, at once: if nothing was in doubt there are no tombstones.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
