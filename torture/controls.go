@@ -105,6 +105,9 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 	if ctx.Err() != nil && len(d.Controls) < len(chosen) {
 		err = ErrStopped // what went wrong afterwards went wrong because of that
 	}
+	if err != nil {
+		d.Stopped = err.Error()
+	}
 	return &Result{d}, err
 }
 

@@ -183,11 +183,21 @@ func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
 		d := &report.Document{Versions: v.Versions, Began: v.Began, Lasted: v.Lasted, Rounds: 1, Rows: v.Rows}
 		for _, x := range v.Violations[:min(len(v.Violations), listed)] {
 			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Run, Store: v.Store,
-				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault})
+				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault, Rerun: rerun(b, v)})
 		}
 		parts = append(parts, d)
 	}
 	return report.Merge(parts...)
+}
+
+// rerun is the command that runs a round again: that of its run, and which one it was.
+func rerun(b *bundle.Bundle, v *judge.Verdict) string {
+	for _, run := range b.Runs() {
+		if run.Seed == v.Run && run.Command != "" && v.Turn > 0 {
+			return fmt.Sprintf("%s --round %d", run.Command, v.Turn)
+		}
+	}
+	return ""
 }
 
 // shown is how many rounds have a timeline in the page: those with violations first, then the last ones of each store and class.

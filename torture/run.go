@@ -80,6 +80,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	r := &running{Options: o, fields: fields, bundle: b, began: time.Now(), spent: make(map[string]time.Duration)}
 	err = r.run(ctx)
 	result, failed := r.result()
+	if failed == nil && err != nil && (o.Duration > 0 || !errors.Is(err, ErrStopped)) { // without a duration to be stopped is its end
+		result.document.Stopped = err.Error()
+	}
 	switch {
 	case kept || failed != nil:
 	case result.Violations() > 0: // there is something to look at

@@ -23,7 +23,8 @@ type Document struct {
 	Began     time.Time     `json:"began"`
 	Lasted    time.Duration `json:"lasted"`
 	Rounds    int           `json:"rounds"`
-	Seeds     []uint64      `json:"seeds"` // one is enough to run its rounds again
+	Stopped   string        `json:"stopped,omitempty"` // why not all was done that was to be; "": all was
+	Seeds     []uint64      `json:"seeds"`             // one is enough to run its rounds again
 
 	Rows       []check.Row     `json:"rows"`
 	Totals     []Total         `json:"totals"` // by Totals, of Rows
@@ -48,6 +49,7 @@ type ViolationLine struct {
 	Lock    string `json:"lock,omitempty"`
 	What    string `json:"what"`
 	Fault   string `json:"fault,omitempty"`
+	Rerun   string `json:"rerun,omitempty"` // the command that runs this round again
 }
 
 // A ControlLine is a lock that is broken on purpose: how often it was caught, and how often its correct twin passed.
@@ -125,6 +127,9 @@ const (
 // Problems says, in a sentence each, why the run proves that something is wrong, or proves nothing. None: it passed.
 func (d *Document) Problems() []string {
 	var problems []string
+	if d.Stopped != "" {
+		problems = append(problems, "Not all was done that was to be: "+d.Stopped+".")
+	}
 	if n := d.violations(); n > 0 {
 		problems = append(problems, counted(n, "violation", "violations")+" found.")
 	}

@@ -27,6 +27,9 @@ func Merge(documents ...*Document) *Document {
 		}
 		all.Lasted += max(0, d.Lasted)
 		all.Rounds += d.Rounds
+		if all.Stopped == "" {
+			all.Stopped = d.Stopped
+		}
 		all.Command = union(all.Command, d.Command)
 		all.Bundles = union(all.Bundles, d.Bundles)
 		all.Versions = union(all.Versions, d.Versions)

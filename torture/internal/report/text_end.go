@@ -68,6 +68,9 @@ func (t *text) violations(d *Document) {
 		if v.Bundle != "" {
 			t.WriteString("      check it again: " + line(again(v)) + "\n")
 		}
+		if v.Rerun != "" {
+			t.hanging("", 6, "run it again: "+v.Rerun)
+		}
 	}
 	if more := d.violations() - len(d.Violations); more > 0 {
 		t.indented("      ", "%s more: counted, but not kept", number(more))
@@ -100,8 +103,12 @@ func (t *text) verdict(d *Document) {
 	if len(problems) == 0 {
 		t.paragraph("PASSED: %s", passed(d))
 	}
-	for _, p := range problems {
-		t.paragraph("FAILED: %s", p)
+	for i, p := range problems {
+		label := "FAILED"
+		if i == 0 && d.Stopped != "" {
+			label = "NOT FINISHED"
+		}
+		t.paragraph("%s: %s", label, p)
 	}
 	for _, bundle := range d.Bundles {
 		t.WriteString("  check it again: " + checkCommand + " " + line(shell(bundle)) + "\n")

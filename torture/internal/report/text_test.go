@@ -106,3 +106,16 @@ func TestCheckCommand(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What was not finished has not passed, and says so, also when it is merged with what was.
+func TestNotFinished(t *testing.T) {
+	rows := []check.Row{{Store: "memory", Fault: "starve", Class: "within", Faults: 1, Operations: 5, Holds: 5}}
+	d := report.Merge(&report.Document{Rows: rows}, &report.Document{Rows: rows, Stopped: "stopped before the end"})
+	var out strings.Builder
+	if err := report.Text(&out, d, 80); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "NOT FINISHED: Not all was done that was to be: stopped before the end.") || strings.Contains(text, "PASSED") {
+		t.Error(text)
+	}
+}
