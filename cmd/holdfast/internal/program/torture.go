@@ -27,9 +27,9 @@ be no violation. Beyond it (somebody deletes all keys) the overlap is measured,
 holders must be told, and the fence must lose nothing.
 
 The same seed gives the same schedule again, and --round one round of it. With
---into the rounds are kept in a directory, a bundle, and a later run into it adds
-to them; holdfast torture check BUNDLE judges them again, from the histories
-alone. What has violations is kept in any case.
+--into the rounds are kept in a directory, a bundle, and a later run into it
+adds to them; holdfast torture check BUNDLE judges them again, from the
+histories alone. What has violations is kept in any case.
 
 It ends with 0, or with 1 if there was a violation. ^C ends it early: what was
 done until then is printed, and it ends with 130; a second ^C ends it at once.`
