@@ -20,6 +20,7 @@ type Row struct {
 	Faults       int `json:"faults"`       // how often it happened
 	Operations   int `json:"operations"`   // attempts, and looks at who holds
 	Holds        int `json:"holds"`        // attempts that were granted
+	Failed       int `json:"failed"`       // attempts that ended with an error, which says nothing about who has the lock
 	LossesTold   int `json:"lossesTold"`   // holders who were told that they had lost their lock
 	UnfencedLost int `json:"unfencedLost"` // updates of unfenced registers that were lost
 	FencedLost   int `json:"fencedLost"`   // and of fenced ones
@@ -39,6 +40,7 @@ func (w *Row) merge(o Row) {
 	w.Faults += o.Faults
 	w.Operations += o.Operations
 	w.Holds += o.Holds
+	w.Failed += o.Failed
 	w.LossesTold += o.LossesTold
 	w.UnfencedLost += o.UnfencedLost
 	w.FencedLost += o.FencedLost
@@ -128,8 +130,11 @@ func (t *table) countOperations() {
 		for _, a := range l.attempts {
 			row := t.at(a.Asked)
 			row.Operations++
-			if a.Granted() {
+			switch a.Outcome {
+			case history.Granted:
 				row.Holds++
+			case history.Failed:
+				row.Failed++
 			}
 			if a.LossTold != 0 {
 				t.at(a.LossTold).LossesTold++

@@ -13,7 +13,7 @@ import (
 func TestRows(t *testing.T) {
 	f, err := Round(parse(t, `
 		10 a1 asks hot p1;  12 a1 granted 1 900; 250 a1 told taken; 251 a1 releases; 252 a1 released lost
-		20 a2 asks warm p2; 22 a2 held; 25 inspect warm
+		20 a2 asks warm p2 try; 22 a2 held; 25 inspect warm
 		30 a8 asks chief p5 lead; 35 a8 granted 1 900; 220 a8 releases; 221 a8 released ok
 		100 fault cut began; 110 fault cut healed
 		100 a3 asks warm p2; 120 a3 granted 2 900; 130 a3 writes 5; 131 a3 applied write 5; 132 a3 wrote ok; 140 a3 releases; 141 a3 released ok
@@ -26,7 +26,7 @@ func TestRows(t *testing.T) {
 	}
 	want := []Row{
 		{Store: "toy", Fault: "none", Class: "none", Operations: 4, Holds: 2},
-		{Store: "toy", Fault: "cut", Class: "within", Faults: 2, Operations: 2, Holds: 1, UnfencedLost: 1, LongestHeal: 10 * time.Millisecond},
+		{Store: "toy", Fault: "cut", Class: "within", Faults: 2, Operations: 2, Holds: 1, Failed: 1, UnfencedLost: 1, LongestHeal: 10 * time.Millisecond},
 		{Store: "toy", Fault: "flush", Class: "beyond", Faults: 1, Operations: 2, Holds: 1, LossesTold: 1, FencedLost: 1, Violations: 1, Overlaps: 1,
 			LongestOverlap: 39 * time.Millisecond, LongestTold: 50 * time.Millisecond},
 	}
@@ -88,11 +88,11 @@ func TestFaultOfAViolation(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	one := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 1, Operations: 2, Holds: 3, LossesTold: 4, UnfencedLost: 5, FencedLost: 6,
+	one := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 1, Operations: 2, Holds: 3, Failed: 12, LossesTold: 4, UnfencedLost: 5, FencedLost: 6,
 		Violations: 7, Overlaps: 8, LongestOverlap: 9, LongestHeal: 10, LongestTold: 11}
-	two := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 10, Operations: 20, Holds: 30, LossesTold: 40, UnfencedLost: 50, FencedLost: 60,
+	two := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 10, Operations: 20, Holds: 30, Failed: 120, LossesTold: 40, UnfencedLost: 50, FencedLost: 60,
 		Violations: 70, Overlaps: 80, LongestOverlap: 8, LongestHeal: 11, LongestTold: 12}
-	sum := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 11, Operations: 22, Holds: 33, LossesTold: 44, UnfencedLost: 55, FencedLost: 66,
+	sum := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 11, Operations: 22, Holds: 33, Failed: 132, LossesTold: 44, UnfencedLost: 55, FencedLost: 66,
 		Violations: 77, Overlaps: 88, LongestOverlap: 9, LongestHeal: 11, LongestTold: 12}
 	file, beyond, none := Row{Store: "file", Fault: "cut", Class: "within", Faults: 1}, Row{Store: "redis", Fault: "a", Class: "beyond"}, Row{Store: "redis",
 		Fault: "none", Class: "none"}
@@ -105,7 +105,7 @@ func TestAdd(t *testing.T) {
 }
 
 func TestRowsAsJSON(t *testing.T) {
-	want := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 1, Operations: 2, Holds: 3, LossesTold: 4, UnfencedLost: 5, FencedLost: 6,
+	want := Row{Store: "redis", Fault: "cut", Class: "within", Faults: 1, Operations: 2, Holds: 3, Failed: 12, LossesTold: 4, UnfencedLost: 5, FencedLost: 6,
 		Violations: 7, Overlaps: 8, LongestOverlap: 9, LongestHeal: 10, LongestTold: 11}
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -115,7 +115,7 @@ func TestRowsAsJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
 		t.Errorf("%s: %+v, %v", text, got, err)
 	}
-	const names = `{"store":"redis","fault":"cut","class":"within","faults":1,"operations":2,"holds":3,"lossesTold":4,"unfencedLost":5,"fencedLost":6,` +
+	const names = `{"store":"redis","fault":"cut","class":"within","faults":1,"operations":2,"holds":3,"failed":12,"lossesTold":4,"unfencedLost":5,"fencedLost":6,` +
 		`"violations":7,"overlaps":8,"longestOverlap":9,"longestHeal":10,"longestTold":11}`
 	if string(text) != names {
 		t.Errorf("%s", text)

@@ -19,27 +19,33 @@ type heal struct {
 	lock   *lock
 	took   time.Duration    // until somebody had it
 	waiter *history.Attempt // not nil: nobody did, and this one waited all the time
+	vain   []uint64         // not nil: nobody did, and these asked and were sent away
 }
 
 // liveness is checker 6.
 func liveness(r *round) []Violation {
 	var found []Violation
 	for _, h := range r.heals {
-		if h.waiter == nil {
+		attempts, but := h.vain, fmt.Sprintf("%d attempts ended with an error", len(h.vain))
+		if h.waiter != nil {
+			attempts, but = []uint64{h.waiter.Number}, who(h.waiter)+" waited for it all the time"
+		}
+		if attempts == nil {
 			continue
 		}
 		f := r.faults[h.fault]
-		v := r.violation("liveness", h.lock, f.To.Add(h.took), []uint64{h.waiter.Number},
-			"nobody got the lock in the %s after %s had healed, and %s waited for it all the time", ms(h.took), r.fault(f).Name, who(h.waiter))
+		v := r.violation("liveness", h.lock, f.To.Add(h.took), attempts,
+			"nobody got the lock in the %s after %s had healed, and %s", ms(h.took), r.fault(f).Name, but)
 		v.Fault = r.fault(f).Name
 		found = append(found, v)
 	}
-	return append(found, unserved(r)...)
+	return append(append(found, unserved(r)...), served(r)...)
 }
 
-// findHeals looks at each fault that healed, and each lock. A lock that is held by somebody who knows that he holds it is not free before he
-// stops believing so; the time runs from then on. It begins anew when a process dies that waits for the lock or holds it: it may have been given
-// the lock without a word, and has it for a TTL. If another fault is going on, or begins before the time is over, nothing can be said.
+// findHeals looks at each fault that healed, and each lock that somebody wants: he waits for it, or asks for it again and again. A lock that is
+// held by somebody who knows that he holds it is not free before he stops believing so; the time runs from then on. It begins anew when a
+// process dies that waits for the lock or holds it: it may have been given the lock without a word, and has it for a TTL. If another fault
+// is going on, or begins before the time is over, nothing can be said.
 func (r *round) findHeals() []heal {
 	var found []heal
 	for i, f := range r.faults {
@@ -47,10 +53,10 @@ func (r *round) findHeals() []heal {
 			continue
 		}
 		calm := r.calmUntil(i)
-		served := r.guardedUntil(f.To)
+		guarded := r.guardedUntil(f.To)
 		for _, l := range r.locks {
 			free := max(f.To, l.heldUntil(f.To))
-			deadline := l.patience(f.To, max(free, served), r.Meta.TTL+healing)
+			deadline := l.patience(f.To, max(free, guarded), r.Meta.TTL+healing)
 			n := sort.Search(len(l.grants), func(i int) bool { return l.grants[i].Answered >= f.To })
 			switch {
 			case n < len(l.grants) && l.grants[n].Answered <= deadline:
@@ -59,8 +65,12 @@ func (r *round) findHeals() []heal {
 					found = append(found, heal{fault: i, lock: l, took: next.Sub(f.To)})
 				}
 			case deadline < calm && deadline <= r.end:
-				if waiter := r.waiter(l, f.To, deadline); waiter != nil {
-					found = append(found, heal{i, l, deadline.Sub(f.To), waiter})
+				h := heal{fault: i, lock: l, took: deadline.Sub(f.To), waiter: r.waiter(l, f.To, deadline)}
+				if h.waiter == nil {
+					h.vain = r.askedInVain(l, max(free, guarded), deadline)
+				}
+				if h.waiter != nil || h.vain != nil {
+					found = append(found, h)
 				}
 			}
 		}

@@ -37,7 +37,7 @@ func TestOrder(t *testing.T) {
 		// The one with the greatest token has been served when the overtaker asks, and must not hide the one below it.
 		trial{name: "behind one who was served", want: "order", script: `
 			5 a9 asks hot p9; 6 a9 queued; 20 a9 granted 9 800; 21 a9 releases; 22 a9 released ok
-			5 a1 asks chief p1; 6 a1 failed
+			5 a1 asks chief p1 wait; 6 a1 gaveup
 			23 a3 asks hot p3; 24 a3 queued; 60 a3 granted 12 940; 61 a3 releases; 62 a3 released ok
 			30 a2 asks hot p2; 40 a2 granted 11 940; 50 a2 releases; 51 a2 released ok`},
 	)

@@ -196,5 +196,5 @@ func who(a *history.Attempt) string {
 	if a.Granted() {
 		return fmt.Sprintf("worker %d of process %d (token %d)", a.Worker, a.Process, a.Token)
 	}
-	return fmt.Sprintf("worker %d of process %d (attempt %d)", a.Worker, a.Process, a.Number)
+	return fmt.Sprintf("worker %d of process %d (attempt %d)", a.Worker, a.Process, a.Number&(1<<32-1)) // above that is the process again
 }

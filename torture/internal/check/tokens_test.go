@@ -44,11 +44,11 @@ func TestTokensOfRenewals(t *testing.T) {
 		trial{name: "before it was granted", script: `
 			10 a1 asks hot p1; 11 a1 renewed 1190 5; 12 a1 granted 5 900; 20 a1 releases; 21 a1 released ok`},
 		trial{name: "of a grant that nobody heard of", script: `10 a1 asks hot p1; 300 a1 renewed 1190 5; 400 p1 killed; 401 p1 ended 9`},
-		trial{name: "of an attempt that failed meanwhile", script: `10 a1 asks hot p1; 300 a1 renewed 1190 5; 300 a1 failed`},
-		trial{name: "of an attempt that had failed", want: "tokens", script: `10 a1 asks hot p1; 299 a1 failed; 300 a1 renewed 1190 5`},
-		trial{name: "of an attempt of that moment", script: `300 a1 asks hot p1; 310 a1 failed; 300 a1 renewed 1190 5`},
-		trial{name: "of an attempt to come", want: "tokens", script: `9 a2 asks warm p1; 9 a2 failed; 299 a1 asks hot p1; 300 a1 failed; 298 a1 renewed 1190 5`},
-		trial{name: "of no hold where there are none", change: unfenced, script: `10 a1 asks hot p1; 299 a1 failed; 300 a1 renewed 1190 5`},
+		trial{name: "of an attempt that gave up meanwhile", script: `10 a1 asks hot p1 wait; 300 a1 renewed 1190 5; 300 a1 gaveup`},
+		trial{name: "of an attempt that had given up", want: "tokens", script: `10 a1 asks hot p1 wait; 299 a1 gaveup; 300 a1 renewed 1190 5`},
+		trial{name: "of an attempt of that moment", script: `300 a1 asks hot p1 wait; 310 a1 gaveup; 300 a1 renewed 1190 5`},
+		trial{name: "of an attempt to come", want: "tokens", script: `9 a2 asks warm p1 wait; 9 a2 gaveup; 299 a1 asks hot p1 wait; 300 a1 gaveup; 298 a1 renewed 1190 5`},
+		trial{name: "of no hold where there are none", change: unfenced, script: `10 a1 asks hot p1 wait; 299 a1 gaveup; 300 a1 renewed 1190 5`},
 	)
 }
 

@@ -24,9 +24,8 @@ type hold struct {
 // acquire asks for a lock in one of the ways, records what comes of it, and returns the hold if there is one.
 func (w *worker) acquire(l *lock, way history.Way) *hold {
 	w.attempts++
-	a := &attempt{number: w.attempts, of: w.process, nowait: way == history.ByTry}
-	h := &hold{worker: w, attempt: a, lock: l, base: history.Record{Attempt: a.number, Process: w.process.number, Worker: w.number, Lock: l.index}}
-	a.tell = func(m answer) { h.answered(m) }
+	h := &hold{worker: w, lock: l, base: history.Record{Attempt: w.attempts, Process: w.process.number, Worker: w.number, Lock: l.index}}
+	h.begin(way)
 	w.mail = w.mail[:0]
 	h.note(history.Acquire, history.Asked, history.None, int64(way))
 	w.sleep(w.between(5*time.Microsecond, 100*time.Microsecond))
@@ -38,7 +37,7 @@ func (w *worker) acquire(l *lock, way history.Way) *hold {
 	if outcome != history.Granted {
 		h.note(history.Acquire, history.Done, outcome, 0)
 		h.over = true
-		a.undone = w.o.NoExpiry // nothing is on its way where nothing has a way to go
+		h.attempt.undone = w.o.NoExpiry // nothing is on its way where nothing has a way to go
 		if outcome == history.GaveUp || outcome == history.Failed {
 			h.undo()
 		}
@@ -51,7 +50,14 @@ func (w *worker) acquire(l *lock, way history.Way) *hold {
 	return h
 }
 
-// wait sends requests until there is an answer. A request that is repeated keeps the place.
+// begin makes an attempt that the service does not know.
+func (h *hold) begin(way history.Way) {
+	h.attempt = &attempt{number: h.base.Attempt, of: h.process, nowait: way == history.ByTry}
+	h.attempt.tell = h.answered
+}
+
+// wait sends requests until there is an answer. A request that is repeated keeps the place. Only a try has its patience, and ends with an
+// error: whoever waits asks again for as long as it takes, as one that the service does not know, if it has dropped him.
 func (h *hold) wait(way history.Way) history.Outcome {
 	patience, deadline := driver.Never, driver.Never
 	switch way {
@@ -59,15 +65,11 @@ func (h *hold) wait(way history.Way) history.Outcome {
 		patience = h.now.Add(h.ttl(0.3, 0.5))
 	case history.ByWait:
 		deadline = h.now.Add(h.between(time.Millisecond, h.o.TTL/2))
-	default:
-		if h.once(2) && !h.o.NoExpiry {
-			patience = h.now.Add(h.ttl(0.7, 3)) // without a word from the service
-		}
 	}
 	queued := false
 	for {
-		asked := h.now
-		h.send(func() { h.lock.acquire(h.attempt, asked) })
+		a, asked := h.attempt, h.now
+		h.send(func() { h.lock.acquire(a, asked) })
 		again := h.now.Add(h.ttl(0.25, 0.33))
 		for h.now < again {
 			m, ok := h.await(min(again, deadline, patience))
@@ -83,16 +85,16 @@ func (h *hold) wait(way history.Way) history.Outcome {
 				return history.Held
 			case m.kind == isGuarded:
 				return history.Guarded
-			case m.kind == isGone:
+			case m.kind == isGone && way == history.ByTry:
 				return history.Failed
-			case m.kind == isQueued:
-				if way != history.ByTry {
-					patience = driver.Never
-				}
-				if !queued {
-					queued = true
-					h.note(history.Acquire, history.Queued, history.None, 0)
-				}
+			case m.kind == isGone && h.until == 0: // else its grant is behind it in the mail, too late to be of use
+				h.attempt.undone = h.o.NoExpiry
+				h.undo()
+				h.begin(way)
+				again = h.now
+			case m.kind == isQueued && !queued:
+				queued = true
+				h.note(history.Acquire, history.Queued, history.None, 0)
 			}
 		}
 	}
@@ -100,7 +102,7 @@ func (h *hold) wait(way history.Way) history.Outcome {
 
 // answered is where answers of the service come in. A grant is kept alive from here on, before its worker knows of it.
 func (h *hold) answered(m answer) {
-	if m.kind == isGranted && h.until == 0 && !h.over {
+	if m.kind == isGranted && m.attempt == h.attempt && h.until == 0 && !h.over {
 		h.token = m.token
 		h.until = h.valid(m.asked)
 		h.keep()
@@ -121,12 +123,12 @@ func (h *hold) valid(asked driver.Instant) driver.Instant {
 func (h *hold) undo() {
 	done := false
 	var again func()
-	tries := 0
+	tries, a := 0, h.attempt
 	again = func() {
 		if tries++; done || tries > 5 {
 			return
 		}
-		h.send(func() { h.lock.release(h.attempt, func(answer) { done = true }) })
+		h.send(func() { h.lock.release(a, func(answer) { done = true }) })
 		h.later(h.ttl(0.2, 0.3), again)
 	}
 	again()
