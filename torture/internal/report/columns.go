@@ -41,6 +41,11 @@ var columns = []column{
 		meaning: "how many of these calls got the lock.",
 		value:   count(func(r check.Row) int { return r.Holds }),
 	}, {
+		title: "failed", head: "fail-\ned", spare: 5,
+		meaning: "how many of these calls ended with an error. TryLock may, while the store cannot be reached. Lock and Campaign ask again instead: " +
+			"there an error is a violation, but for one that a fault beyond the store's assumptions explains.",
+		value: count(func(r check.Row) int { return r.Failed }),
+	}, {
 		title: "overlaps", head: "over-\nlaps", show: overlapping,
 		meaning: "how many times two believed at once that they held the same lock. Within a store's assumptions each is a violation; beyond " +
 			"them it is measured.",

@@ -146,6 +146,12 @@ func (d *Document) Problems() []string {
 	if d.operations() == 0 && len(d.Controls) == 0 {
 		problems = append(problems, "Nothing was done, so nothing is proved.")
 	}
+	for _, t := range Totals(d.Rows) {
+		if t.Operations > 0 && t.Holds == 0 {
+			problems = append(problems, fmt.Sprintf("Nobody ever got a lock of %s (faults: %s) in %s, so nothing is proved about it.",
+				t.Store, t.Class, counted(t.Operations, "operation", "operations")))
+		}
+	}
 	return problems
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 func ExampleMerge() {
-	one := &report.Document{Rounds: 3, Lasted: time.Minute, Rows: []check.Row{{Store: "file", Fault: "unlink", Class: "beyond", Operations: 400}}}
-	two := &report.Document{Rounds: 2, Lasted: time.Minute, Rows: []check.Row{{Store: "file", Fault: "unlink", Class: "beyond", Operations: 250}}}
+	one := &report.Document{Rounds: 3, Lasted: time.Minute, Rows: []check.Row{{Store: "file", Fault: "unlink", Class: "beyond", Operations: 400, Holds: 200}}}
+	two := &report.Document{Rounds: 2, Lasted: time.Minute, Rows: []check.Row{{Store: "file", Fault: "unlink", Class: "beyond", Operations: 250, Holds: 200}}}
 	all := report.Merge(one, two)
 	fmt.Println(all.Rounds, "rounds,", all.Totals[0].Operations, "operations, problems:", all.Problems())
 	// Output: 5 rounds, 650 operations, problems: []

@@ -77,10 +77,10 @@ func (p *page) reached(d *Document) {
 	for _, problem := range d.Problems() {
 		p.paragraph("**%s**", escape(problem))
 	}
-	cells := [][]string{{"store", "faults", "faults caused", "operations", "during faults or after", "holds", "fenced loss", "violations"}}
+	cells := [][]string{{"store", "faults", "faults caused", "operations", "during faults or after", "holds", "failed", "fenced loss", "violations"}}
 	for _, t := range Totals(d.Rows) {
 		cells = append(cells, []string{escape(t.Store), escape(t.Class), number(t.Faults), number(t.Operations), number(t.Faulted), number(t.Holds),
-			number(t.FencedLost), number(t.Violations)})
+			number(t.Failed), number(t.FencedLost), number(t.Violations)})
 	}
 	p.table(cells, 2)
 }

@@ -37,10 +37,10 @@ const thousandth = time.Millisecond
 // sample is a run without problems.
 func sample() *report.Document {
 	rows := []check.Row{
-		{Store: "redis", Fault: "worker-stop-inside", Class: "within", Faults: 211, Operations: 41_207, Holds: 29_881, LossesTold: 640, UnfencedLost: 188, LongestHeal: 1203 * thousandth},
+		{Store: "redis", Fault: "worker-stop-inside", Class: "within", Faults: 211, Operations: 41_207, Holds: 29_881, Failed: 12, LossesTold: 640, UnfencedLost: 188, LongestHeal: 1203 * thousandth},
 		{Store: "redis", Fault: "none", Class: "none", Operations: 9_120, Holds: 6_002},
 		{Store: "redis", Fault: "late-reply", Class: "within", Faults: 190, Operations: 38_001, Holds: 21_410, LossesTold: 512, UnfencedLost: 3, LongestHeal: 940 * thousandth},
-		{Store: "redis", Fault: "flush", Class: "beyond", Faults: 88, Operations: 12_345, Holds: 8_001, LossesTold: 342, UnfencedLost: 71, Overlaps: 93,
+		{Store: "redis", Fault: "flush", Class: "beyond", Faults: 88, Operations: 12_345, Holds: 8_001, Failed: 1_204, LossesTold: 342, UnfencedLost: 71, Overlaps: 93,
 			LongestOverlap: 164*thousandth + 400*time.Microsecond, LongestTold: 171 * thousandth, LongestHeal: 12 * thousandth},
 		{Store: "redis", Fault: "clock-forward", Class: "beyond", Faults: 40, Operations: 6_100, Holds: 4_040, LossesTold: 77, Overlaps: 12,
 			LongestOverlap: 90 * time.Microsecond, LongestTold: 158 * thousandth, LongestHeal: 4*thousandth + 300*time.Microsecond},

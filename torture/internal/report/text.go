@@ -9,7 +9,7 @@ import (
 	"holdfast.dev/torture/internal/check"
 )
 
-// Text writes the document for a terminal of so many columns; 0: any. 100 are enough for everything; where there are fewer, columns of the
+// Text writes the document for a terminal of so many columns; 0: any. 100 are enough for a run that passed; where there are fewer, columns of the
 // tables are left out, and named.
 func Text(w io.Writer, d *Document, columns int) error {
 	t := text{columns: columns}

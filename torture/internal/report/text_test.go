@@ -40,7 +40,7 @@ func TestTextShowsEverythingAt100(t *testing.T) {
 	if got := text(t, d, 100); strings.Contains(got, "Left out") {
 		t.Error(got)
 	}
-	if got := text(t, d, 60); !strings.Contains(got, "Left out, because the terminal is narrow: holds") {
+	if got := text(t, d, 60); !strings.Contains(got, "Left out, because the terminal is narrow: failed, holds") {
 		t.Error(got)
 	}
 }
@@ -58,6 +58,12 @@ func TestVerdicts(t *testing.T) {
 	listed.Violations = broken().Violations // not in the rows
 	controls := sample()
 	controls.Rows = nil
+	empty := sample()
+	empty.Rows[3].Holds, empty.Rows[4].Holds = 0, 0 // of redis, beyond
+	unused := sample()
+	unused.Rows = append(unused.Rows, check.Row{Store: "file", Fault: "unlink", Class: "beyond", Faults: 1}) // the round ended with it
+	one := sample()
+	one.Rows[3].Holds, one.Rows[4].Holds = 0, 1
 	for _, c := range []struct {
 		name string
 		of   *report.Document
@@ -66,6 +72,9 @@ func TestVerdicts(t *testing.T) {
 		{"good", sample(), ""},
 		{"only controls", controls, ""},
 		{"nothing", &report.Document{}, "Nothing was done"},
+		{"nobody got a lock", empty, "Nobody ever got a lock of redis (faults: beyond) in 18,445 operations, so nothing is proved about it."},
+		{"somebody got a lock", one, ""},
+		{"nobody asked for one", unused, ""},
 		{"a violation", counted, "1 violation found"},
 		{"two that are listed", listed, "2 violations found"},
 		{"a control that survived", uncaught, "N1 was caught with 19 of 20"},
