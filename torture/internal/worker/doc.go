@@ -20,6 +20,8 @@
 //	inspect   who holds it?
 //	lead      Campaign, and the same as use
 //
+// What fails is recorded, and why is said on standard error, in one line: process, attempt, lock and the error's text.
+//
 // A worker writes only if its hold is still good as far as it knows: its context has not ended. What it cannot know the fence must.
 package worker
 

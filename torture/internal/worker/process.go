@@ -34,6 +34,7 @@ type process struct {
 	attempts atomic.Uint64
 	holds    sync.Map // by holdKey, the *holdfast.Hold
 	draining chan struct{}
+	failed   complaints
 }
 
 // Invoked reports whether this program was started as a worker process, and runs it if so.
@@ -59,11 +60,11 @@ func burn(in io.Reader) {
 	}
 }
 
-// Main is the process: it returns the code to end with, and says on errs why it is not 0.
+// Main is the process: it returns the code to end with, and says on errs why it is not 0, and why locks failed.
 func Main(in io.Reader, errs io.Writer, open Opener) int {
 	input := bufio.NewReader(in)
 	line, err := input.ReadBytes('\n')
-	p := &process{draining: make(chan struct{}), locks: make(map[string]uint16)}
+	p := &process{draining: make(chan struct{}), locks: make(map[string]uint16), failed: complaints{to: errs}}
 	if err == nil {
 		err = json.Unmarshal(line, &p.Config)
 	}

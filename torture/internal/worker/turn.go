@@ -53,8 +53,14 @@ func (t *turn) use(how manner) error {
 		t.record(history.Release, history.Done, history.Lost, 0)
 	default:
 		t.record(history.Release, history.Done, history.Failed, 0)
+		t.complain(unlocked)
 	}
 	return err
+}
+
+// complain says why a call that is recorded as Failed has.
+func (t *turn) complain(err error) {
+	t.failed.add(t.base.Process, t.base.Attempt, t.Locks[t.base.Lock].Name, err)
 }
 
 // modify reads both registers, and writes to each the number one greater.

@@ -132,7 +132,11 @@ func (w *worker) attempt(lock uint16, way history.Way, how manner) error {
 	t.record(history.Acquire, history.Asked, history.None, int64(way))
 	hold, err := w.ask(lock, way, number)
 	if err != nil {
-		t.record(history.Acquire, history.Done, outcomeOf(err, way), 0)
+		outcome := outcomeOf(err, way)
+		t.record(history.Acquire, history.Done, outcome, 0)
+		if outcome == history.Failed {
+			t.complain(err)
+		}
 		if way == history.ByLock || way == history.ByLeader {
 			time.Sleep(rand.N(20 * time.Millisecond)) // the store is out of order: not at once again
 		}
