@@ -8,6 +8,7 @@ type Fault string
 const (
 	WorkerStop       Fault = "worker-stop"        // a process stands still (SIGSTOP), wherever it is, for half a TTL to three
 	WorkerStopInside Fault = "worker-stop-inside" // it stands still between reading and writing what the lock protects
+	WorkerStopWrite  Fault = "worker-stop-write"  // it stands still with its write on the way, which arrives when the next holder has read
 	WorkerKill       Fault = "worker-kill"        // a process is killed (kill −9), wherever it is
 	Starve           Fault = "starve"             // the machine has more to do than it can
 )

@@ -13,6 +13,7 @@ func Assumptions() []driver.Assumption {
 	return []driver.Assumption{
 		within(driver.WorkerStop, "its hold runs out in the server after it has for the client, by a clock that goes on meanwhile"),
 		within(driver.WorkerStopInside, "the same; what is already on its way when it wakes the fence stops"),
+		within(driver.WorkerStopWrite, "the same: no check of the holder's could have helped, and the fence refuses what arrives"),
 		within(driver.WorkerKill, "its holds run out; its places in queues are passed over"),
 		within(driver.Starve, "validity is counted from before the request: who is late loses time and nothing else"),
 		within(driver.Cut, "every request can be repeated under its attempt; an unknown answer extends nothing"),

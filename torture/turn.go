@@ -51,9 +51,10 @@ func (r *running) stores() []string {
 // plan is that of a round.
 func (r *running) plan(f field, number, turn int) round.Plan {
 	random := rand.New(rand.NewPCG(r.Seed, uint64(turn)))
+	nth := (turn - 1) / len(r.stores())
 	ttls := []time.Duration{500, 500, 500, 700, 1000, 2000}
 	plan := round.Plan{Number: number, Run: r.Seed, Turn: turn, Seed: random.Uint64(), Kind: f.kind, Class: f.class.String(),
-		Faults: f.together(random), TTL: ttls[random.IntN(len(ttls))] * time.Millisecond, Duration: r.lasts(), Workers: r.Workers, PerEach: 2,
+		Faults: r.pack(f.together(random), nth), TTL: ttls[random.IntN(len(ttls))] * time.Millisecond, Duration: r.lasts(), Workers: r.Workers, PerEach: 2,
 		Locks: round.Locks(), Mix: worker.Plan, Command: r.Program}
 	if f.kind.OneProcess {
 		plan.Mix.Use += plan.Mix.Die // its end would be the store's
@@ -61,6 +62,18 @@ func (r *running) plan(f field, number, turn int) round.Plan {
 	}
 	return plan
 }
+
+// pack shuffles faults, for the whole run alike, and begins for each round where the one before has probably got to: so a run has them all
+// before it has one twice, however short its rounds are.
+func (r *running) pack(faults []driver.Fault, nth int) []driver.Fault {
+	slices.Sort(faults)
+	rand.New(rand.NewPCG(r.Seed, 0)).Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	begin := nth * max(1, int(r.lasts()/perFault)) % len(faults)
+	return slices.Concat(faults[begin:], faults[:begin])
+}
+
+// perFault is how long a fault takes, and the pause after it, more or less.
+const perFault = 2500 * time.Millisecond
 
 // together is which of its faults a round has: all, but not two that the driver says must be apart.
 func (f field) together(random *rand.Rand) []driver.Fault {

@@ -26,7 +26,8 @@ func (a *fileArena) Versions() []string           { return nil }
 func (a *fileArena) Close() error                 { return nil }
 
 func (a *fileArena) Causes() map[driver.Fault]Cause {
-	return merge(processCauses(), map[driver.Fault]Cause{
+	processes := only(processCauses(), driver.WorkerStop, driver.WorkerStopInside, driver.WorkerKill, driver.Starve, driver.BreakNow)
+	return merge(processes, map[driver.Fault]Cause{
 		driver.Unlink: {Loses: true, Do: func(_ context.Context, s *Scene) error {
 			files, err := a.files()
 			if err != nil || len(files) == 0 {

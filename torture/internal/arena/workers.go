@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/torture/internal/history"
 )
 
 // processCauses are what can be done to the processes of any store.
@@ -29,6 +30,11 @@ func processCauses() map[driver.Fault]Cause {
 			}
 			defer goOn()
 			return s.Pass(ctx, length)
+		}},
+		driver.WorkerStopWrite: {Do: func(ctx context.Context, s *Scene) error {
+			soon, cancel := context.WithTimeout(ctx, 4*s.TTL+time.Second)
+			defer cancel()
+			return s.Workers.StopWriting(soon, history.Read)
 		}},
 		driver.WorkerKill: {Do: func(_ context.Context, s *Scene) error {
 			for range 1 + s.Random.IntN(2) {
@@ -78,6 +84,6 @@ func merge(all ...map[driver.Fault]Cause) map[driver.Fault]Cause {
 // Together reports whether two faults can be caused at once: something that happens to workers, and something else that happens to them,
 // to the network or to a server. Two that happen to the same server would be in each other's way.
 func Together(a, b driver.Fault) bool {
-	workers := []driver.Fault{driver.WorkerStop, driver.WorkerStopInside, driver.WorkerKill, driver.Starve}
+	workers := []driver.Fault{driver.WorkerStop, driver.WorkerStopInside, driver.WorkerStopWrite, driver.WorkerKill, driver.Starve}
 	return a != b && (slices.Contains(workers, a) || slices.Contains(workers, b))
 }

@@ -36,7 +36,7 @@ type Plan struct {
 	Seed     uint64
 	Kind     arena.Kind
 	Class    string         // of the faults; "none" without any
-	Faults   []driver.Fault // to choose from
+	Faults   []driver.Fault // in the order in which they come first; then by chance
 	TTL      time.Duration
 	Duration time.Duration
 	Workers  int

@@ -18,6 +18,7 @@ type schedule struct {
 	plan   Plan
 	causes map[driver.Fault]arena.Cause
 	script []arena.Step // instead
+	pack   []int        // of faults that are still to come, by their indices
 	scene  *arena.Scene
 	log    *history.Writer
 	random *rand.Rand
@@ -58,7 +59,7 @@ func (s *schedule) run(ctx context.Context, began time.Time) error {
 	if err := until(s.scene.Between(0.5, 1.5)); err != nil {
 		return err
 	}
-	for time.Now().Before(over) {
+	for first := true; first || time.Now().Before(over); first = false {
 		heals, err := s.some(ctx, over)
 		if err != nil {
 			return err
@@ -74,9 +75,25 @@ func (s *schedule) run(ctx context.Context, began time.Time) error {
 	return nil
 }
 
+// draw takes the next fault from a pack, and shuffles it when it is empty: so each comes before any comes twice. At first it lies as the plan
+// has it: what one round does not get to is what the next begins with.
+func (s *schedule) draw() int {
+	if s.pack == nil {
+		for i := range s.plan.Faults {
+			s.pack = append(s.pack, i)
+		}
+	}
+	if len(s.pack) == 0 {
+		s.pack = s.random.Perm(len(s.plan.Faults))
+	}
+	i := s.pack[0]
+	s.pack = s.pack[1:]
+	return i
+}
+
 // some lets one fault happen, or two at once, and returns how long the longer guard after them is.
 func (s *schedule) some(ctx context.Context, over time.Time) (heals time.Duration, err error) {
-	chosen := []int{s.random.IntN(len(s.plan.Faults))}
+	chosen := []int{s.draw()}
 	if second := s.random.IntN(len(s.plan.Faults)); s.random.IntN(4) == 0 && arena.Together(s.plan.Faults[chosen[0]], s.plan.Faults[second]) {
 		chosen = append(chosen, second)
 	}

@@ -30,6 +30,7 @@ type process struct {
 	Config
 	log      *history.Writer
 	clients  []*holdfast.Client
+	first    atomic.Pointer[holdfast.Client] // of these, for who listens
 	locks    map[string]uint16
 	attempts atomic.Uint64
 	holds    sync.Map // by holdKey, the *holdfast.Hold
@@ -119,7 +120,7 @@ func (p *process) listen(input *bufio.Reader) {
 		case command == "arm":
 			armed.Store(p)
 		case command == "break":
-			if lock, err := strconv.Atoi(argument); err == nil && lock < len(p.Locks) && len(p.clients) > 0 {
+			if lock, err := strconv.Atoi(argument); err == nil && lock < len(p.Locks) {
 				go p.breakNow(p.Locks[lock].Name)
 			}
 		}
@@ -163,11 +164,15 @@ func Reached() {
 
 // breakNow is an administrator who sees a holder and frees the lock at once. If nobody holds it just then there is nothing to do.
 func (p *process) breakNow(name string) {
+	client := p.first.Load()
+	if client == nil {
+		return // it has not got to the store yet
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.TTL)
 	defer cancel()
-	info, err := p.clients[0].Inspect(ctx, name)
+	info, err := client.Inspect(ctx, name)
 	if err == nil && len(info.Holders) > 0 {
-		p.clients[0].Break(ctx, name, info.Holders[0].Token, holdfast.Now())
+		client.Break(ctx, name, info.Holders[0].Token, holdfast.Now())
 	}
 }
 
@@ -180,6 +185,7 @@ func (p *process) open(open Opener) error {
 			cancel()
 			if err == nil {
 				p.clients = append(p.clients, client)
+				p.first.CompareAndSwap(nil, client)
 				break
 			}
 			if time.Since(begun) > openWithin {

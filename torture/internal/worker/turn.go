@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"holdfast.dev"
@@ -80,7 +79,7 @@ func (t *turn) modify(ctx context.Context, how manner) error {
 		t.keep(ctx)
 	default:
 		if t.Mix.Think > 0 {
-			time.Sleep(rand.N(t.Mix.Think))
+			time.Sleep(t.upTo(t.Mix.Think))
 		}
 	}
 	if !t.claims(ctx) {
@@ -110,9 +109,14 @@ func (t *turn) claims(ctx context.Context) bool {
 	return true
 }
 
-// keep holds on for a TTL, in which it is renewed three times, and looks from time to time.
+// keep holds on for a TTL, in which it is renewed three times, and every third time for three: that needs the later renewals, too. It looks from
+// time to time.
 func (t *turn) keep(ctx context.Context) {
-	over := time.After(t.TTL + t.TTL/10)
+	length := t.TTL + t.TTL/10
+	if t.random.IntN(3) == 0 {
+		length = 3 * t.TTL
+	}
+	over := time.After(length)
 	for {
 		select {
 		case <-over:

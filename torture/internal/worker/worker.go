@@ -33,11 +33,14 @@ func (w *worker) run() error {
 			return fmt.Errorf("worker %d: %w", w.number, err)
 		}
 		if w.Mix.Pause > 0 {
-			time.Sleep(rand.N(w.Mix.Pause))
+			time.Sleep(w.upTo(w.Mix.Pause))
 		}
 	}
 	return nil
 }
+
+// upTo is a part of d, by chance.
+func (w *worker) upTo(d time.Duration) time.Duration { return time.Duration(w.random.Int64N(int64(d))) }
 
 func (w *worker) isDraining() bool {
 	select {
@@ -138,7 +141,7 @@ func (w *worker) attempt(lock uint16, way history.Way, how manner) error {
 			t.complain(err)
 		}
 		if way == history.ByLock || way == history.ByLeader {
-			time.Sleep(rand.N(20 * time.Millisecond)) // the store is out of order: not at once again
+			time.Sleep(w.upTo(20 * time.Millisecond)) // the store is out of order: not at once again
 		}
 		return nil
 	}
