@@ -97,14 +97,15 @@ torture-program:
 
 .PHONY: torture
 torture: torture-program ## Torture each store for ten minutes, into a bundle (STORES=redis FOR=1h BUNDLE=dir ARGS=…)
-	$(TORTURE) controls $(ARGS)
-	$(TORTURE) --store $(STORES) --duration $(FOR) --into $(BUNDLE) --html $(BUNDLE).html $(ARGS)
+	$(TORTURE) controls
+	$(TORTURE) --store $(STORES) --duration $(FOR) --into '$(BUNDLE)' --html '$(BUNDLE).html' $(ARGS)
 
 .PHONY: torture-short
 torture-short: torture-program ## The torture of each change, two minutes in all
 	$(TORTURE) controls --seeds 3 --parallel 3
-	$(TORTURE) --duration 23s --seed 1
+	$(TORTURE) --store memory,file --duration 10s
+	$(TORTURE) --store redis --duration 40s
 
 .PHONY: soak
 soak: torture-program ## Torture until it is stopped by ^C, into a bundle that grows
-	$(TORTURE) --store $(STORES) --duration 0 --into $(BUNDLE) --html $(BUNDLE).html $(ARGS)
+	$(TORTURE) --store $(STORES) --duration 0 --into '$(BUNDLE)' --html '$(BUNDLE).html' $(ARGS)

@@ -133,26 +133,44 @@ func distinct(dirs []string) []string {
 	})
 }
 
-// documentOf is about all rounds of a bundle.
+// documentOf is about all rounds of a bundle. What is missing or damaged counts as a violation: nobody knows what was in it.
 func documentOf(b *bundle.Bundle, again bool, progress func(string, int)) (*report.Document, error) {
 	numbers, err := b.Rounds()
 	if err != nil {
 		return nil, err
 	}
 	var verdicts []*judge.Verdict
-	for _, n := range numbers {
+	var trouble []report.ViolationLine
+	bad := func(number int, format string, args ...any) {
+		trouble = append(trouble, report.ViolationLine{Bundle: b.Dir(), Round: number, Checker: "bundle", What: fmt.Sprintf(format, args...)})
+	}
+	for i, n := range numbers {
 		if progress != nil {
 			progress(b.Dir(), n)
 		}
-		v, err := verdictOf(b, n, again)
-		if err != nil {
-			return nil, err
+		for missing := 1 + before(numbers, i); missing < n; missing++ {
+			bad(missing, "the round is missing")
 		}
-		verdicts = append(verdicts, v)
+		switch v, err := verdictOf(b, n, again); {
+		case err != nil:
+			bad(n, "%v; take it from a copy of the bundle, or remove the bundle", err)
+		case v.Number != n:
+			bad(n, "it is a copy of round %d, or of another bundle's", v.Number)
+		default:
+			verdicts = append(verdicts, v)
+		}
 	}
-	d := assemble(b, verdicts)
+	d := report.Merge(assemble(b, verdicts), &report.Document{Violations: trouble})
 	d.Timeline, err = timelines(b, verdicts)
 	return d, err
+}
+
+// before is the number before the i-th.
+func before(numbers []int, i int) int {
+	if i == 0 {
+		return 0
+	}
+	return numbers[i-1]
 }
 
 // verdictOf reads the verdict of a round, or judges it again.
@@ -164,13 +182,17 @@ func verdictOf(b *bundle.Bundle, number int, again bool) (*judge.Verdict, error)
 	v := new(judge.Verdict)
 	data, err := os.ReadFile(b.Name(number, "json"))
 	if again || err != nil || json.Unmarshal(data, v) != nil || v.Format != judge.Format || v.Sum != sum {
-		return judged(b, number) // the run was stopped before it was, or it was by other checkers, or is about something else
+		// The run was stopped before it was judged, or it was by other checkers, or the verdict is about something else.
+		if v, err = judged(b, number); err == nil {
+			keep(b, number, v) // where nothing can be written, as in an archive, it is made again the next time
+		}
+		return v, err
 	}
 	return v, nil
 }
 
-// listed is how many violations of a round are listed.
-const listed = 12
+// listed is how many violations of one checker in one round are listed.
+const listed = 3
 
 // assemble puts verdicts together.
 func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
@@ -181,9 +203,12 @@ func assemble(b *bundle.Bundle, verdicts []*judge.Verdict) *report.Document {
 	parts := []*report.Document{head}
 	for _, v := range verdicts {
 		d := &report.Document{Versions: v.Versions, Began: v.Began, Lasted: v.Lasted, Rounds: 1, Rows: v.Rows}
-		for _, x := range v.Violations[:min(len(v.Violations), listed)] {
-			d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Run, Store: v.Store,
-				Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault, Rerun: rerun(b, v)})
+		seen := make(map[string]int)
+		for _, x := range v.Violations {
+			if seen[x.Checker]++; seen[x.Checker] <= listed {
+				d.Violations = append(d.Violations, report.ViolationLine{Bundle: b.Dir(), Round: v.Number, Seed: v.Run, Store: v.Store,
+					Checker: x.Checker, Lock: x.Lock, What: x.What, Fault: x.Fault, Rerun: rerun(b, v)})
+			}
 		}
 		parts = append(parts, d)
 	}

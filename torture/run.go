@@ -186,6 +186,9 @@ func (r *running) round(ctx context.Context, number, turn int) (err error) {
 		return fmt.Errorf("keeping round %d: %w", number, err)
 	}
 	verdict, failed := judged(r.bundle, number)
+	if failed == nil {
+		failed = keep(r.bundle, number, verdict)
+	}
 	if failed != nil {
 		return failed
 	}
@@ -204,7 +207,7 @@ func (r *running) round(ctx context.Context, number, turn int) (err error) {
 	return nil
 }
 
-// judged judges a round that is in a bundle, from what is there, and keeps the verdict beside it.
+// judged judges a round that is in a bundle, from what is there.
 func judged(b *bundle.Bundle, number int) (*judge.Verdict, error) {
 	h, err := b.Load(number)
 	if err != nil {
@@ -214,14 +217,19 @@ func judged(b *bundle.Bundle, number int) (*judge.Verdict, error) {
 	if err != nil {
 		return nil, fmt.Errorf("judging round %d of %s: %w", number, b.Dir(), err)
 	}
-	if verdict.Sum, err = b.Sum(number); err != nil {
-		return nil, err
-	}
+	verdict.Sum, err = b.Sum(number)
+	return verdict, err
+}
+
+// keep writes a verdict beside its round.
+func keep(b *bundle.Bundle, number int, verdict *judge.Verdict) error {
 	data, err := json.MarshalIndent(verdict, "", " ")
 	if err == nil {
 		err = b.Write(number, "json", data)
 	}
-	return verdict, errors.Join(err, b.WritePage(number, verdict.Page))
+	err = errors.Join(err, b.WritePage(number, verdict.Page))
+	verdict.Page = nil // a long run has many
+	return err
 }
 
 func (r *running) tell(f field, number int, s round.State) {

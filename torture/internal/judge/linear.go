@@ -16,8 +16,8 @@ func (v *Verdict) addLinear(h *history.History) error {
 	if err != nil || len(result.Violations) == 0 {
 		return err
 	}
+	v.Violations = append(v.Violations, first(result.Violations)...)
 	for _, found := range result.Violations {
-		v.Violations = append(v.Violations, found)
 		i := slices.IndexFunc(v.Rows, func(row check.Row) bool { return row.Fault == cmp.Or(found.Fault, check.NoFault) })
 		if i >= 0 {
 			v.Rows[i].Violations++

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"holdfast.dev/torture/internal/check"
@@ -66,14 +67,14 @@ func (t *text) violations(d *Document) {
 	for i, v := range d.Violations {
 		t.hanging(fmt.Sprintf("%d.", i+1), 6, where(v)+": "+v.What)
 		if v.Bundle != "" {
-			t.WriteString("      check it again: " + line(again(v)) + "\n")
+			t.WriteString("      look at it: " + line(look(v)) + "\n") // not broken: it can be copied
 		}
 		if v.Rerun != "" {
-			t.hanging("", 6, "run it again: "+v.Rerun)
+			t.WriteString("      run it again: " + line(v.Rerun) + "\n")
 		}
 	}
 	if more := d.violations() - len(d.Violations); more > 0 {
-		t.indented("      ", "%s more: counted, but not kept", number(more))
+		t.indented("      ", "%s more: counted, but not listed here", number(more))
 	}
 }
 
@@ -88,6 +89,18 @@ func where(v ViolationLine) string {
 		s += ", fault " + v.Fault
 	}
 	return s
+}
+
+// look is how to see what happened: the history, and porcupine's page if that has found it.
+func look(v ViolationLine) string {
+	command := fmt.Sprintf("holdfast torture show %s %d", shell(v.Bundle), v.Round)
+	if v.Lock != "" {
+		command += " --lock " + shell(v.Lock)
+	}
+	if v.Checker == "linear" {
+		command += fmt.Sprintf("; or open %s", shell(filepath.Join(v.Bundle, fmt.Sprintf("round-%06d.html", v.Round))))
+	}
+	return command
 }
 
 // again is the command that checks the bundle of a violation once more, without running anything.

@@ -107,11 +107,11 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// The command that checks a bundle again can be copied into a shell, whatever the name of the bundle.
+// The command that shows a round of a bundle can be copied into a shell, whatever the name of the bundle.
 func TestCheckCommand(t *testing.T) {
 	d := broken()
 	d.Violations[0].Bundle = "it's here; rm -r"
-	if got := text(t, d, 100); !strings.Contains(got, `check it again: holdfast torture check 'it'\''s here; rm -r'`+"\n") {
+	if got := text(t, d, 100); !strings.Contains(got, `look at it: holdfast torture show 'it'\''s here; rm -r' `) {
 		t.Error(got)
 	}
 }
