@@ -15,14 +15,22 @@ import (
 // at a lock; and if it is bad, the store has something left at the end.
 func (w *world) bundle(bad bool) (dir string) {
 	w.t.Helper()
-	const inspect, round = 6, 9
+	const acquire, release, round = 1, 3, 9
 	const asked, done, began, draining, drained, leak, ended = 1, 3, 14, 16, 17, 18, 12
 	var records []byte
-	for i, r := range [][3]byte{{round, began}, {inspect, asked}, {inspect, done, 1}, {round, draining}, {round, drained}, {round, ended}, {round, leak}} {
-		record := binary.LittleEndian.AppendUint64(nil, uint64(i+1)*1e6)
+	for i, r := range [][3]byte{{round, began}, {acquire, asked}, {acquire, done, 2}, {release, asked}, {release, done, 1},
+		{round, draining}, {round, drained}, {round, ended}, {round, leak}} {
+		at := uint64(i+1) * 1e6
+		record := binary.LittleEndian.AppendUint64(nil, at)
 		record = append(record, make([]byte, 40-8)...)
-		if bad && r[1] == leak {
-			record[24] = 2 // its value
+		if r[0] != round {
+			record[8], record[16] = 1, 1 // the attempt, and its token
+		}
+		switch value := record[24:]; {
+		case bad && r[1] == leak, r[0] == acquire && r[1] == asked: // two are left; TryLock
+			value[0] = 2
+		case r[0] == acquire: // valid until
+			binary.LittleEndian.PutUint64(value, at+1e9)
 		}
 		record = append(record, r[0], r[1], r[2], 0)
 		records = append(records, binary.LittleEndian.AppendUint32(record, crc32.ChecksumIEEE(record))...)
@@ -157,7 +165,7 @@ func TestTortureBundles(t *testing.T) {
 		t.Errorf("both: %v", got)
 	}
 	got := w.run("torture", "show", good, "1")
-	if lines := strings.Count(got.stdout, "\n"); got.code != 0 || lines != 7 || !strings.Contains(got.stdout, "hot inspect asked") || got.stderr != "" {
+	if lines := strings.Count(got.stdout, "\n"); got.code != 0 || lines != 9 || !strings.Contains(got.stdout, "hot acquire asked") || got.stderr != "" {
 		t.Errorf("show: %v", got)
 	}
 }
