@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"holdfast.dev/driver"
 )
@@ -144,43 +143,6 @@ func (lk *lock) checkName(s *state) error {
 	return lk.problem(fmt.Errorf("it is the file of %q, not of this lock: somebody has renamed it; move it back", s.name))
 }
 
-// checkClaims refuses to make a lock's file anew while somebody holds that lock: the old file was removed. Those who wait in it
-// are told to look again.
-func (t *tx) checkClaims() error {
-	lk := t.lk
-	if lk.claim == claimHold {
-		return &driver.Refused{Err: lk.removed("this client")}
-	}
-	others, err := lk.store.claimants(lk.sum)
-	if err != nil {
-		return err
-	}
-	if c := holderAmong(others, func(id string) (life, error) { return lk.store.probeAgain(t.ctx, id) }); c != nil {
-		return &driver.Refused{Err: lk.removed(c.who)}
-	}
-	for _, c := range others {
-		if err := lk.store.ring(c.id, lk.sum); err != nil {
-			return lk.problem(advise(err))
-		}
-	}
-	return nil
-}
-
-// probeAgain gives a client that is being killed the time to end: the kernel closes its files one after the other, and may let go of a
-// guard before the pipe that tells whether it lives.
-func (st *Store) probeAgain(ctx context.Context, id string) (life, error) {
-	for tries := 1; ; tries++ {
-		l, err := st.probe(id)
-		if err != nil || l != alive || tries == 20 || driver.Sleep(ctx, 5*time.Millisecond) != nil {
-			return l, err
-		}
-	}
-}
-
-func (lk *lock) removed(who string) error {
-	return lk.problem(fmt.Errorf("it was removed while %s holds the lock: try again when it has released it, or has ended", who))
-}
-
 // token gives away the lock's next token, and takes a block of new ones if there is none left.
 func (t *tx) token() (uint64, error) {
 	s, st := t.state, t.lk.store
@@ -211,29 +173,28 @@ func (t *tx) serve() error {
 	return err
 }
 
-// commit writes the change. The order matters: first the claim, so that nobody makes the file anew without asking us; then the
-// bells, so that whoever is killed between two of these steps has either changed nothing or has told everybody; then the state; then
-// a last look whether the file is still where it was. A bell that cannot be rung for want of a descriptor ends it: nothing is
-// written that somebody concerned would not be told.
+// commit writes the change. The order matters: first the claim to an entry, so that a sweep does not clear this client away as
+// one without any; then the bells, so that whoever is killed between two of these steps has either changed nothing or has told
+// everybody; then the state; then the claim to hold, so that nobody makes the file anew without asking us; then a last look whether
+// the file is still where it was. A bell that cannot be rung for want of a descriptor ends it: nothing is written that somebody
+// concerned would not be told.
+//
+// A claim to hold is there only while its entry is: it comes after that and goes before. Else whoever is killed in between would
+// leave a claim to hold without an entry; the file could be removed for being empty, and while the killed one is not quite dead
+// whoever makes the file anew would take it for a holder whose file was removed by hand.
 func (t *tx) commit() (again bool, err error) {
 	lk, st := t.lk, t.lk.store
 	t.serveAll()
 	wanted, grants := t.sync()
-	if rank(wanted) > rank(lk.claim) {
-		if err := lk.setClaim(wanted); err != nil {
-			return false, err
-		}
-	}
 	if t.dirty {
-		for _, client := range t.state.concerned(st.id) {
-			if err := st.ring(client, lk.sum); err != nil {
-				return false, lk.problem(advise(err))
-			}
-		}
-		if err := t.write(); err != nil {
+		if err := t.commitState(wanted); err != nil {
 			return false, err
 		}
 	}
+	if err := t.raiseClaim(wanted); err != nil {
+		return false, err
+	}
+	st.did(stepRaised)
 	if grants {
 		if same, err := lk.same(t.info); err != nil || !same {
 			return err == nil, err
@@ -263,6 +224,36 @@ func (t *tx) commit() (again bool, err error) {
 	return false, nil
 }
 
+// commitState tells those whom the state concerns, and writes it. Meanwhile the claim is to an entry, unless it stays what it is. If
+// it fails whoever held goes on holding.
+func (t *tx) commitState(wanted byte) error {
+	lk, st, was := t.lk, t.lk.store, t.lk.claim
+	if was != wanted && was != claimWait {
+		if err := lk.setClaim(claimWait); err != nil && was == claimNone { // else it makes room, and that must not fail for this
+			return err
+		}
+	}
+	st.did(stepClaimed)
+	err := t.ringConcerned()
+	if err == nil {
+		err = t.write()
+	}
+	if err != nil && was != lk.claim && was == claimHold {
+		lk.setClaim(was)
+	}
+	st.did(stepWritten)
+	return err
+}
+
+func (t *tx) ringConcerned() error {
+	for _, client := range t.state.concerned(t.lk.store.id) {
+		if err := t.lk.store.ring(client, t.lk.sum); err != nil {
+			return t.lk.problem(advise(err))
+		}
+	}
+	return nil
+}
+
 // write writes the state. While there is a minimum hold in it, it is synced each time: the next but one goes where this one is, and
 // a power failure could then leave neither.
 func (t *tx) write() error {
@@ -283,49 +274,4 @@ func (t *tx) write() error {
 		return t.lk.problem(fmt.Errorf("%w: %w", errUnsure, bare(err)))
 	}
 	return nil
-}
-
-func rank(claim byte) int {
-	switch claim {
-	case claimHold:
-		return 2
-	case claimWait:
-		return 1
-	}
-	return 0
-}
-
-// fitClaim lowers the claim to what this client's attempts need, as far as they know. Whoever calls it has the turn.
-func (lk *lock) fitClaim() {
-	wanted := claimNone
-	lk.store.mu.Lock()
-	if lk.strays {
-		wanted = claimWait
-	}
-	for _, a := range lk.attempts {
-		switch a.phase {
-		case holding:
-			wanted = claimHold
-		case waiting:
-			wanted = higher(wanted, claimWait)
-		}
-	}
-	lk.store.mu.Unlock()
-	if rank(wanted) < rank(lk.claim) {
-		lk.setClaim(wanted)
-	}
-}
-
-func higher(a, b byte) byte {
-	if rank(a) > rank(b) {
-		return a
-	}
-	return b
-}
-
-func (lk *lock) setClaim(kind byte) (err error) {
-	if lk.slot, err = lk.store.presence.set(lk.slot, lk.sum, kind); err == nil {
-		lk.claim = kind
-	}
-	return err
 }

@@ -17,8 +17,10 @@ import (
 //	0   "holdfast pid 4711", padded with zeros to 32 bytes
 //	32  32 bytes for each lock: kind, and a hash of its key; zeros: free
 //
-// A claim is written before the entry that it stands for, and removed after it, under the lock's guard: so there may be one too
-// many if the client is killed, when nobody asks any more, but never one too few.
+// A claim to an entry (w) is written before that entry, and removed after it, under the lock's guard: so there may be one too many if
+// the client is killed, which does no harm, but never one too few. A claim to hold (h) is written after the entry that holds, and
+// before anybody is told of it; it is gone before that entry is. So one without an entry is of a client that is dead, or of a lock whose
+// file was removed by hand.
 type claims struct {
 	file *os.File
 	path string
@@ -114,32 +116,55 @@ func (st *Store) claimants(sum keySum) ([]claimant, error) {
 		if id == st.id {
 			continue
 		}
-		text, err := readClaims(st.dir.clientPath(id, claimsName))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // just closed
-		}
+		c, err := st.claimOf(id, sum)
 		if err != nil {
 			return nil, err
 		}
-		if kind := findClaim(text, sum); kind != claimNone {
-			who := string(bytes.TrimRight(text[:min(claimLen, len(text))], "\x00"))
-			found = append(found, claimant{id, kind, who})
+		if c.kind != claimNone {
+			found = append(found, c)
 		}
 	}
 	return found, nil
 }
 
+// claimOf is the claim of one client on that lock. One without a file of claims has none: it has just closed, or was cleared away.
+func (st *Store) claimOf(id string, sum keySum) (claimant, error) {
+	text, err := readClaims(st.dir.clientPath(id, claimsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return claimant{id: id}, nil
+	}
+	if err != nil {
+		return claimant{}, err
+	}
+	who := string(bytes.TrimRight(text[:min(claimLen, len(text))], "\x00"))
+	return claimant{id, findClaim(text, sum), who}, nil
+}
+
 // holderAmong returns one of the claimants that holds, unless it is dead; nil: there is none.
-func holderAmong(others []claimant, probe func(id string) (life, error)) *claimant {
-	for i, c := range others {
+//
+// What a killed client leaves behind, its claims to hold too, is cleared away by whoever opens the directory, perhaps just now: since
+// the claims were read. Then there is no file left that tells whether it lives. But its claims went first (see disappear): so
+// whoever is not known to be dead is asked once more what it claims.
+func (st *Store) holderAmong(others []claimant, sum keySum, probe func(id string) (life, error)) (*claimant, error) {
+	for _, c := range others {
 		if c.kind != claimHold {
 			continue
 		}
-		if life, err := probe(c.id); err != nil || life == alive {
-			return &others[i]
+		life, err := probe(c.id)
+		if life == dead {
+			continue
+		}
+		if life != alive && life != odd {
+			return nil, err
+		}
+		if c, err = st.claimOf(c.id, sum); err != nil {
+			return nil, err
+		}
+		if c.kind == claimHold {
+			return &c, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // readClaims reads a client's claims. What is not as we make it is refused: nobody can tell what its client holds.

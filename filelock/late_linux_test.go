@@ -87,7 +87,7 @@ func TestClosedClientIsGrantedNothing(t *testing.T) {
 	take(t, other, ask("x", driver.Exclusive))
 }
 
-// A client that is being killed may let go of a guard before it is seen to be dead: its claim is not held against the next one.
+// A lock's file is removed by hand, and its holder killed, who is not dead at once: its claim is not held against the next one.
 func TestClaimOfADyingClient(t *testing.T) {
 	dir := newDir(t)
 	dying, other := opened(t, dir), opened(t, dir)

@@ -173,7 +173,7 @@ func (lk *lock) stillRemoved() bool {
 	if err != nil {
 		return true
 	}
-	if holderAmong(others, lk.store.probe) != nil {
+	if holder, err := lk.store.holderAmong(others, lk.sum, lk.store.probe); holder != nil || err != nil {
 		return true
 	}
 	lk.failWaiters(driver.ErrGone)

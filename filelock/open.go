@@ -16,6 +16,7 @@ type config struct {
 	boot         string                  // names the time since the machine was started; "": nobody can tell
 	refresh      time.Duration           // until waiters look for the first time though nothing woke them; 0: firstRefresh
 	lack         func(path string) error // for tests: why a pipe of another client cannot be opened; nil: nothing is lacking
+	step         func(done string)       // for tests: called after each step of a change after which a client may be killed; nil: nothing
 	clock        clock                   // of stamps; none: the machine's
 }
 

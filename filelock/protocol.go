@@ -76,10 +76,17 @@ package filelock
 //     names, and whoever gets its guard removes the other one.
 //   - Removed while somebody waits for the guard. A file without entries is removed under its guard only. Whoever gets the guard of
 //     a file that the path does not lead to any more begins anew.
-//   - Removed by hand while it is held. Whoever makes a lock's file anew first looks at the claims of all clients. A claim is
+//   - Removed by hand while it is held. Whoever makes a lock's file anew first looks at the claims of all clients. A claim to hold is
 //     written before its holder is told, and the holder looks once more whether the file is still there before it believes its
 //     grant: of the two, at least one sees the other. While somebody holds, nobody makes the file anew; when it releases, those who
 //     waited in the removed file are told, and queue anew.
+//   - Slow to die. The kernel closes the files of a killed process one after the other, and may let go of a guard long before the
+//     pipe that tells whether its client lives. Such a client looks like one that lives and works on nothing. What it has in the file
+//     stays until it is dead; if it has nothing there, it has no claim to hold either, for that comes after the entry that holds and
+//     goes before it (see commit). So nobody takes it for one whose file was removed by hand.
+//   - Cleared away while it is asked about. A client that held when it was killed leaves its claim; others take its entry out, use the
+//     lock, and remove the file. Whoever makes that anew finds the claim, and then perhaps no client, because a sweep has just removed
+//     it. A sweep removes the claims first, so they are read again before it is taken for one of whom nobody can tell whether it lives.
 //   - Granted while it gives up. Whoever gives up looks once more, to tell who is in the way (conclude.go), and may find itself: its
 //     bell has rung, so the decision is on its way, and is waited for a moment. Otherwise it is released, as if it still waited.
 //   - A client without files. One that goes removes its files, then its directory. If it is killed in between, or if somebody removes
