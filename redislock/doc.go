@@ -43,9 +43,9 @@
 //  3. Ids. Every request has a new id on the client's channel, which takes the place of the last one's. Messages for other ids are
 //     old, and ignored: if they meant a grant, the answer to the newer request says so.
 //  4. Watch. The hand-over also tells the next in line to look when the claim must have come. Everybody who waits asks again every 3 to 4
-//     s, when the holder is to run out (staggered by place), and when the subscription was interrupted.
+//     s, with a TTL below 7 s about every half TTL, when the holder is to run out (staggered by place), and when the subscription was interrupted.
 //  5. Dead. SPUBLISH says whether anybody listens: a waiter whose client is gone is passed over in the same call, and one that is gone
-//     holds nobody back who fits behind it. One that has not been heard of for twice its TTL, 10 s at least, is dropped; and so are
+//     holds nobody back who fits behind it. One that has not been heard of for one and a half TTLs, 0.75 s at least, is dropped; and so are
 //     those whose client let a grant lapse, and has not been heard of since: one that hangs costs one claim, not one for each of its
 //     waiters. A waiter that was dropped and lives finds out when it asks, and queues again, behind.
 //  6. Undo. Release takes an attempt out of the queue, or hands on what it was just granted. If it finds nothing, or if a request of
@@ -106,7 +106,7 @@
 //
 //	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign. It stays.
 //	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone, since it was free: a string, for its TTL.
-//	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and 30 s; renewed with them. Free: deleted at once, but
+//	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and an eighth longer; renewed with them. Free: deleted at once, but
 //	                           for tombstones (a TTL) and a token ahead of the clock (until that has passed it, an hour at most).
 //	prefix permits:{name}      a semaphore, likewise.
 //	prefix inbox:…             a channel, not a key: subscribed while its client is open.

@@ -75,6 +75,9 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 	if o.Program, err = again(o.Program); err != nil {
 		return nil, err
 	}
+	if err := needs([]field{{kind: arena.Kind{Name: "redis", Needs: map[string]string{"redis-server": "redis-server"}}}}); err != nil {
+		return nil, err
+	}
 	if o.kind == nil {
 		o.kind = arena.Control
 	}

@@ -7,7 +7,7 @@ var trackRecord = []report.Bug{
 	{
 		What:   "With a TTL of 2 s, what a killed process left in the server (a place in a queue, a lock handed to it) stayed for up to 40 s.",
 		Where:  "redislock",
-		Seed:   3,
+		Found:  "holdfast torture --store redis --faults lose-requests,worker-stop,cut,late-request --seed 3 --duration 45s --workers 24",
 		Mended: "A place lives for one and a half TTLs, and a contended lock's key an eighth longer than it is needed.",
 		Test:   "redislock: TestHowLongKeysLive, TestEveryKeyRunsOut",
 	},
@@ -15,7 +15,7 @@ var trackRecord = []report.Bug{
 		What: "After the server's clock was set back, and its functions were flushed or it restarted, a lock whose holder had died was not served until " +
 			"the clock had caught up: minutes.",
 		Where:  "redislock",
-		Seed:   22,
+		Found:  "holdfast torture --store redis --seed 22 --duration 8m --workers 32",
 		Mended: "A hold's own record tells that the clock was later once: its end is brought back to what its TTL allows.",
 		Test:   "redislock: TestClockBackDeadHolderForgotten",
 	},

@@ -95,6 +95,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 
 // needs looks for the programs of servers, before anything is begun.
 func needs(fields []field) error {
+	if !round.Supported {
+		return errors.New("torture needs a system where processes can be stopped and killed: Linux, macOS or another Unix")
+	}
 	for _, f := range fields {
 		for program, from := range f.kind.Needs {
 			if _, err := exec.LookPath(program); err != nil {

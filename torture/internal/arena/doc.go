@@ -75,6 +75,9 @@ type Pulse interface {
 	Pulse(ctx context.Context) error
 }
 
+// An arena with Logs has a server that says what it does.
+type Logs interface{ Logs() string }
+
 // A Scripted arena has its faults at fixed times, instead of by chance.
 type Scripted interface{ Script() []Step }
 
@@ -90,6 +93,8 @@ type Cause struct {
 	Do    func(ctx context.Context, s *Scene) error
 	Heals time.Duration // what must pass after it, beyond a TTL, before somebody can acquire: a guard
 	Loses bool          // the store forgets holds, at once
+
+	Forgets bool // it also forgets tokens, if they are volatile
 }
 
 // A Scene is what causes can reach.

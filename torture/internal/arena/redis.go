@@ -57,6 +57,9 @@ func startRedis(ctx context.Context, o Options) (Arena, error) {
 	return a, nil
 }
 
+// Logs is the end of the server's log.
+func (a *redisArena) Logs() string { return a.server.Log() }
+
 // Pulse asks the server something.
 func (a *redisArena) Pulse(ctx context.Context) error {
 	_, err := a.server.Do(ctx, "PING")

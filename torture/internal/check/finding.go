@@ -46,8 +46,11 @@ func always(*history.Meta) bool   { return true }
 func never(*history.Meta) bool    { return false }
 func within(m *history.Meta) bool { return m.Class != "beyond" }
 
-// fencedWhere: beyond a store's assumptions tokens rise only if they are durable.
-func fencedWhere(m *history.Meta) bool { return within(m) || m.Fencing == "durable" }
+// fencedWhere: beyond a store's assumptions tokens rise if they are durable, and volatile ones if nothing made the store forget them.
+func fencedWhere(m *history.Meta) bool {
+	forgets := slices.ContainsFunc(m.Faults, func(f history.FaultMeta) bool { return f.Forgets })
+	return within(m) || m.Fencing == "durable" || m.Fencing == "volatile" && !forgets
+}
 
 // fencing: without tokens there is no fence.
 func fencing(m *history.Meta) bool { return m.Fencing != "none" && fencedWhere(m) }

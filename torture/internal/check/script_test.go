@@ -46,7 +46,7 @@ func parse(t *testing.T, text string, changes ...func(*history.Meta)) *history.H
 		Store: "toy", Class: "within", TTL: ttl, FIFO: true, Fencing: "durable",
 		Locks: []history.LockMeta{{Name: "hot"}, {Name: "warm"}, {Name: "chief", Leader: true}},
 		Faults: []history.FaultMeta{{Name: "cut", Class: "within"}, {Name: "guarded", Class: "within", Heals: time.Second},
-			{Name: "flush", Class: "beyond", Loses: true}},
+			{Name: "flush", Class: "beyond", Loses: true, Forgets: true}},
 	}}
 	for _, change := range changes {
 		change(&s.meta)

@@ -29,6 +29,14 @@ func TestTokens(t *testing.T) {
 			script: first + `13 a2 asks hot p2; 30 a2 granted 4 920; 40 a2 releases; 41 a2 released ok`},
 		trial{name: "falling beyond where it is not", change: volatile,
 			script: first + `13 a2 asks hot p2; 30 a2 granted 4 920; 40 a2 releases; 41 a2 released ok`},
+		trial{name: "falling beyond where it is not and nothing was forgotten", want: "tokens",
+			change: func(m *history.Meta) {
+				volatile(m)
+				for i := range m.Faults {
+					m.Faults[i].Forgets = false
+				}
+			},
+			script: first + `13 a2 asks hot p2; 30 a2 granted 4 920; 40 a2 releases; 41 a2 released ok`},
 	)
 }
 

@@ -39,7 +39,10 @@ type FaultMeta struct {
 	Name  string        `json:"name"`
 	Class string        `json:"class"`
 	Heals time.Duration `json:"heals"` // how much longer than TTL + 1 s it may take until somebody acquires after it: a guard
-	Loses bool          `json:"loses"` // the store forgets holds at its beginning: their holders must be told within a renewal interval
+	// Forgets: it makes the store forget its tokens, if those are volatile: they may fall.
+	Forgets bool `json:"forgets,omitempty"`
+
+	Loses bool `json:"loses"` // the store forgets holds at its beginning: their holders must be told within a renewal interval
 }
 
 // valid reports a record that does not fit: a checker must not guess.

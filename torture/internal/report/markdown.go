@@ -10,11 +10,11 @@ import (
 
 // A Bug is one that the torture has found: the track record.
 type Bug struct {
-	What   string `json:"what"`           // what went wrong, for users
-	Where  string `json:"where"`          // the package
-	Seed   uint64 `json:"seed,omitempty"` // that shows it; 0: none is needed
-	Mended string `json:"mended"`         // how
-	Test   string `json:"test"`           // that would find it again
+	What   string `json:"what"`   // what went wrong, for users
+	Where  string `json:"where"`  // the package
+	Found  string `json:"found"`  // by which command, in which round of it
+	Mended string `json:"mended"` // how
+	Test   string `json:"test"`   // that would find it again
 }
 
 // Markdown writes the page docs/proof.md: what was run, what came of it, the broken locks, and the bugs that were found so far.

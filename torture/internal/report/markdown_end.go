@@ -52,13 +52,9 @@ func (p *page) record(bugs []Bug) {
 		return
 	}
 	p.paragraph("What the torture has found in Holdfast, and the test that would find it again.")
-	cells := [][]string{{"what", "where", "seed", "mended", "test"}}
+	cells := [][]string{{"what", "where", "found by", "mended", "test"}}
 	for _, b := range bugs {
-		seed := nothing
-		if b.Seed != 0 {
-			seed = fmt.Sprint(b.Seed)
-		}
-		cells = append(cells, []string{escape(b.What), codeCell(b.Where), seed, escape(b.Mended), codeCell(b.Test)})
+		cells = append(cells, []string{escape(b.What), codeCell(b.Where), codeCell(b.Found), escape(b.Mended), codeCell(b.Test)})
 	}
 	p.table(cells, 5)
 }

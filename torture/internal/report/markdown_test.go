@@ -19,7 +19,7 @@ func markdown(t *testing.T, d *report.Document, record ...report.Bug) string {
 
 func TestMarkdown(t *testing.T) {
 	golden(t, "proof.md", []byte(markdown(t, sample(),
-		report.Bug{What: "a waiter that gave up was served", Where: "redislock", Seed: 81, Mended: "what is undone leaves a mark", Test: "TestGivenUp"},
+		report.Bug{What: "a waiter that gave up was served", Where: "redislock", Found: "holdfast torture --seed 81", Mended: "what is undone leaves a mark", Test: "TestGivenUp"},
 		report.Bug{What: "a file was read while it was written", Where: "filelock", Mended: "it is renamed", Test: "TestTorn|TestTornTwice"})))
 	golden(t, "proof-failed.md", []byte(markdown(t, broken())))
 }

@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -34,6 +35,9 @@ type register struct {
 
 // Serve starts a server on a Unix socket. What takes place is written to log.
 func Serve(path string, gate Gate, log *history.Writer) (*Server, error) {
+	if len(path) > 100 {
+		return nil, fmt.Errorf("%s is too long for the name of a socket: set TMPDIR to a directory with a shorter name", path)
+	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err

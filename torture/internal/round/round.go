@@ -101,7 +101,12 @@ func (r *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.closes = append(r.closes, said.Close)
+	r.closes = append(r.closes, said.Close, func() error {
+		if logs, has := r.arena.(arena.Logs); has {
+			fmt.Fprintf(said, "The server's log:\n%s\n", logs.Logs())
+		}
+		return nil
+	})
 	r.crew = &crew{dir: r.dir, command: r.Command, places: places, log: r.log, said: &lockedWriter{to: said}, server: server,
 		begin: make(chan func()), at: make([]*process, len(places)),
 		config: worker.Config{PerClient: r.PerEach, Seed: r.Seed, Resource: filepath.Join(r.work, "registers"), TTL: r.TTL, Locks: r.Locks,

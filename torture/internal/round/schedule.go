@@ -33,10 +33,11 @@ func (s *schedule) faults() ([]history.FaultMeta, error) {
 		if !known {
 			return nil, fmt.Errorf("the store %s has no fault %s", s.plan.Kind.Name, f)
 		}
-		all = append(all, history.FaultMeta{Name: string(f), Class: s.plan.Class, Heals: cause.Heals, Loses: cause.Loses})
+		all = append(all, history.FaultMeta{Name: string(f), Class: s.plan.Class, Heals: cause.Heals, Loses: cause.Loses, Forgets: cause.Forgets})
 	}
 	for _, step := range s.script {
-		all = append(all, history.FaultMeta{Name: step.Name, Class: s.plan.Class, Heals: step.Cause.Heals, Loses: step.Cause.Loses})
+		all = append(all, history.FaultMeta{Name: step.Name, Class: s.plan.Class, Heals: step.Cause.Heals, Loses: step.Cause.Loses,
+			Forgets: step.Cause.Forgets})
 	}
 	return all, nil
 }

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// Supported: what cannot be stopped cannot be tortured.
+const Supported = false
+
 // freeze: processes cannot be stopped here.
 func freeze(*os.Process) error { return errors.ErrUnsupported }
 

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// Supported: processes can be stopped here.
+const Supported = true
+
 // freeze stops a process.
 func freeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 
