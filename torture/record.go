@@ -12,6 +12,14 @@ var trackRecord = []report.Bug{
 		Test:   "redislock: TestHowLongKeysLive, TestEveryKeyRunsOut",
 	},
 	{
+		What: "A Lock was refused because \"it was removed while somebody holds the lock\", though nobody had removed anything: a process had been killed, and " +
+			"another that started just then cleared away what it had left.",
+		Where:  "filelock",
+		Found:  "holdfast torture --store file --seed 104 --duration 38m --workers 32, rounds 5, 11, 21 and 40",
+		Mended: "The claims of whoever is not known to be dead are read again; and a claim is there only while its entry is.",
+		Test:   "filelock: TestClearedWhileAsked, TestSlowToDie",
+	},
+	{
 		What: "After the server's clock was set back, and its functions were flushed or it restarted, a lock whose holder had died was not served until " +
 			"the clock had caught up: minutes.",
 		Where:  "redislock",

@@ -58,7 +58,7 @@ func processCauses() map[driver.Fault]Cause {
 					return err
 				}
 			}
-			return nil
+			return s.Pass(ctx, s.TTL) // whoever was told to break does it within a TTL, or not at all
 		}},
 	}
 }

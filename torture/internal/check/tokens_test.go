@@ -1,6 +1,10 @@
 package check
 
-import "testing"
+import (
+	"testing"
+
+	"holdfast.dev/torture/internal/history"
+)
 
 func TestTokens(t *testing.T) {
 	const first = "10 a1 asks hot p1;  12 a1 granted 5 900;  20 a1 releases; 21 a1 released ok;"
