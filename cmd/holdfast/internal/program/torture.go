@@ -71,6 +71,11 @@ func (p *program) tortureCommand() *cobra.Command {
 	flags.StringVar(&f.into, "into", "", "keep the rounds in this `BUNDLE`, a directory, and add to those that are there")
 	f.output.define(flags)
 	c.RunE = p.then(func([]string) error {
+		for name, empty := range map[string]bool{"store": len(f.stores) == 0, "faults": len(f.faults) == 0, "into": f.into == ""} {
+			if flags.Changed(name) && empty {
+				return exit.Usagef("--%s is given, and says nothing: leave it out, or is a variable empty?", name)
+			}
+		}
 		if !flags.Changed("seed") {
 			f.seed = rand.Uint64N(1 << 32)
 		}

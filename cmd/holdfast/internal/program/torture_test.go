@@ -73,6 +73,9 @@ func TestTortureMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wrong(`there is no command "torture chek"; "holdfast help torture" lists what there is`, "torture", "chek", "proof")
+	for _, flag := range []string{"store", "faults", "into"} {
+		w.wrong("--"+flag+" is given, and says nothing: leave it out, or is a variable empty?", "torture", "--"+flag, "")
+	}
 	w.wrong(`no bundle is given; name a directory that holdfast torture --into has made`, "torture", "check")
 	w.wrong(`no bundle is given; name a directory that holdfast torture --into has made`, "torture", "report")
 	w.wrong(`give a BUNDLE, and the number of a ROUND in it, as in: holdfast torture show proof 3`, "torture", "show", "proof")
