@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"holdfast.dev/driver"
 	"holdfast.dev/filelock"
@@ -14,11 +15,14 @@ import (
 func file() Kind {
 	return Kind{Name: "file", Assumptions: filelock.Assumptions,
 		Start: func(_ context.Context, o Options) (Arena, error) {
-			return &fileArena{dir: filepath.Join(o.Dir, "locks")}, nil
+			return &fileArena{filepath.Join(o.Dir, "locks"), o.TTL}, nil
 		}}
 }
 
-type fileArena struct{ dir string }
+type fileArena struct {
+	dir string
+	ttl time.Duration
+}
 
 func (a *fileArena) Store(int) string             { return filelock.URL(a.dir) }
 func (a *fileArena) Settle(context.Context) error { return nil }
@@ -28,7 +32,8 @@ func (a *fileArena) Close() error                 { return nil }
 func (a *fileArena) Causes() map[driver.Fault]Cause {
 	processes := only(processCauses(), driver.WorkerStop, driver.WorkerStopInside, driver.WorkerKill, driver.Starve, driver.BreakNow)
 	return merge(processes, map[driver.Fault]Cause{
-		driver.Unlink: {Loses: true, Do: func(_ context.Context, s *Scene) error {
+		// Who comes is refused until the holder has ended, which may keep the lock for three TTLs.
+		driver.Unlink: {Loses: true, Heals: 4 * a.ttl, Do: func(_ context.Context, s *Scene) error {
 			files, err := a.files()
 			if err != nil || len(files) == 0 {
 				return err // nothing is held just now
