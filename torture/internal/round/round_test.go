@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "control" {
+		os.Exit(control(os.Args[2]))
+	}
 	if code, invoked := worker.Invoked(holdfast.Open); invoked {
 		os.Exit(code)
 	}
