@@ -87,7 +87,7 @@ func TestRoundRecords(t *testing.T) {
 		ttl      time.Duration
 		steps    []step
 	}{
-		{"memory", 1500 * time.Millisecond, 300 * time.Millisecond, []step{inside(200 * time.Millisecond), inside(900 * time.Millisecond)}},
+		{"memory", 2 * time.Second, 300 * time.Millisecond, []step{inside(600 * time.Millisecond)}},
 		{"file", 1500 * time.Millisecond, 300 * time.Millisecond, []step{inside(200 * time.Millisecond), kill(900 * time.Millisecond)}},
 		{"redis", 2500 * time.Millisecond, 400 * time.Millisecond, []step{inside(200 * time.Millisecond), inside(time.Second),
 			kill(1800 * time.Millisecond), {1900 * time.Millisecond, driver.ServerStop}}},
