@@ -105,8 +105,9 @@ local function never_replicated(info, guard)
   if not alone then
     return false
   end
+  -- Redis counts the beginnings of seconds: it says 1 when it has been up for a moment, if a second has begun in it.
   local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return up and tonumber(up) * 1000000 > guard
+  return up and (tonumber(up) - 1) * 1000000 >= guard
 end
 
 local function write_store(key, st)

@@ -196,3 +196,27 @@ func (l *locking) granted(t testing.TB) *holdfast.Hold {
 	}
 	return l.hold
 }
+
+// A server says how long it has been up in seconds, and counts their beginnings: one that has just started at the end of a second says 1. The
+// guard is not over then.
+func TestGuardAtTheEndOfASecond(t *testing.T) {
+	t.Parallel()
+	const guard = 900 * time.Millisecond
+	server := startRedis(t)
+	s := dial(t, server.Addr(), "guard="+guard.String())
+	for range 3 {
+		server.Kill()
+		for ; time.Now().Nanosecond() < int(850*time.Millisecond); time.Sleep(time.Millisecond) {
+		}
+		before := time.Now()
+		if err := server.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := ask("lock", "holder", 500*time.Millisecond)
+		insist(t, s, r)
+		if after := time.Since(before); after < guard {
+			t.Errorf("granted %v after the start, the guard is %v", after, guard)
+		}
+		release(t, s, r)
+	}
+}

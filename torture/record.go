@@ -12,6 +12,14 @@ var trackRecord = []report.Bug{
 		Test:   "redislock: TestHowLongKeysLive, TestEveryKeyRunsOut",
 	},
 	{
+		What: "Two held a lock, for 1.3 ms: a server that had restarted without its data, at the end of a second, seemed to have been up for longer than its " +
+			"guard, if that was not a whole number of seconds.",
+		Where:  "redislock",
+		Found:  "holdfast torture --store redis --faults all --seed 201 --duration 20m --workers 24 --round 41",
+		Mended: "A server that says it has been up for a second may have been for a moment: one is subtracted.",
+		Test:   "redislock: TestGuardAtTheEndOfASecond",
+	},
+	{
 		What: "A Lock was refused because \"it was removed while somebody holds the lock\", though nobody had removed anything: a process had been killed, and " +
 			"another that started just then cleared away what it had left.",
 		Where:  "filelock",
