@@ -2,6 +2,7 @@ package arena
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -237,7 +238,9 @@ func (s *stage) small(lines []*line) (silent *line, answer <-chan error) {
 // held: the bytes of a way are kept back.
 func (s *stage) held(l *line, d netfault.Direction) {
 	s.Helper()
-	if err := s.redis().network[l.way].AwaitHeld(s.Context(), d, 1); err != nil {
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	if err := s.redis().network[l.way].AwaitHeld(ctx, d, 1); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -120,6 +120,11 @@ func (c *child) until(op history.Op, phase history.Phase, is func(history.Record
 
 // ends waits for its end, and returns its code; −1 by a signal.
 func (c *child) ends() int {
+	late := time.AfterFunc(30*time.Second, func() {
+		c.Error("it does not end")
+		c.cmd.Process.Kill()
+	})
+	defer late.Stop()
 	c.cmd.Wait()
 	if c.errs.Len() > 0 {
 		c.Logf("it said %s", &c.errs)
