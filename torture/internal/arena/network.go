@@ -99,7 +99,7 @@ func (n Network) lateRequest(ctx context.Context, s *Scene) error {
 	}
 	err := s.Pass(ctx, s.Between(0.05, 0.2))
 	for _, p := range ways {
-		p.Strand() // the clients connect anew, but what they send then is held as well
+		p.Strand() // the clients connect anew, and what they send then arrives before
 	}
 	return errors.Join(err, ways.during(ctx, s, length, func(*netfault.Proxy) {}))
 }
