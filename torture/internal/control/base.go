@@ -123,8 +123,12 @@ func freeArgs(r *driver.Request) []string {
 // renewScript. KEYS: lock, token, gone. ARGV: attempt, TTL in ms.
 const renewScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'gone'} end
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return {'renewed', tostring(redis.call('PTTL', KEYS[1]))}`
+local left = redis.call('PTTL', KEYS[1])
+if left < tonumber(ARGV[2]) then
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
+	left = ARGV[2] -- a millisecond may pass before it is asked for again
+end
+return {'renewed', tostring(left)}`
 
 func (s *store) renew(ctx context.Context, r *driver.Request, ttl time.Duration) (time.Duration, error) {
 	return s.askToRenew(ctx, renewScript, r, ttl)

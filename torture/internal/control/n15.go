@@ -85,8 +85,12 @@ return {'freed', '0'}`
 // renewCountedScript. KEYS: lock, token, gone. ARGV: owner, TTL in ms.
 const renewCountedScript = `
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return {'gone'} end
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return {'renewed', tostring(redis.call('PTTL', KEYS[1]))}`
+local left = redis.call('PTTL', KEYS[1])
+if left < tonumber(ARGV[2]) then
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
+	left = ARGV[2]
+end
+return {'renewed', tostring(left)}`
 
 // counting is a client of a lock with a count.
 type counting struct{ *store }

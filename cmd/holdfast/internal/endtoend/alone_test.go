@@ -3,9 +3,11 @@
 package endtoend_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"holdfast.dev"
@@ -116,10 +118,12 @@ func TestSignalsWhileTheStoreHangs(t *testing.T) {
 	r := w.start("holdfast", "run", "--ttl", "10m", "--grace", "4m", "x", "--", "actor", "-survive", "-until", w.path("end"), w.journal, "a")
 	w.cast("a", 1)
 	w.proxy.HoldRequests()
-	r.kill(unix.SIGCONT)
-	if err := w.proxy.AwaitHeld(t.Context(), netfault.Requests, 1); err != nil {
-		t.Fatal(err)
-	}
+	until(t, "it asks the store", func() bool {
+		r.kill(unix.SIGCONT) // again: the command may have begun before the program listens
+		soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return w.proxy.AwaitHeld(soon, netfault.Requests, 1) == nil
+	})
 	for range 200 {
 		r.kill(unix.SIGWINCH)
 	}
