@@ -75,7 +75,7 @@ func Controls(ctx context.Context, o ControlOptions) (*Result, error) {
 	if o.Program, err = again(o.Program); err != nil {
 		return nil, err
 	}
-	if err := needs([]field{{kind: arena.Kind{Name: "redis", Needs: map[string]string{"redis-server": "redis-server"}}}}); err != nil {
+	if err := needs([]field{{kind: arena.Control(chosen[0], true)}}); err != nil {
 		return nil, err
 	}
 	if o.kind == nil {

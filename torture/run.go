@@ -54,6 +54,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if o.Program, err = again(o.Program); err != nil {
 		return nil, err
 	}
+	if err := needs(fields); err != nil {
+		return nil, err
+	}
 	kept := o.Into != ""
 	if !kept {
 		if o.Into, err = os.MkdirTemp("", "torture-bundle-"); err != nil {
@@ -64,9 +67,6 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 				err = errors.Join(err, os.RemoveAll(o.Into))
 			}
 		}()
-	}
-	if err := needs(fields); err != nil {
-		return nil, err
 	}
 	b, err := bundle.Make(o.Into, bundle.Run{Command: o.Command, Seed: o.Seed})
 	if err != nil {

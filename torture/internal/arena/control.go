@@ -15,7 +15,7 @@ import (
 // Control is the arena of a lock that is broken on purpose, or of its twin: a Redis server that keeps nothing, a way to it for each
 // process, and the faults of the control, at their times.
 func Control(c control.Control, broken bool) Kind {
-	return Kind{Name: c.Name, Assumptions: func() []driver.Assumption { return nil },
+	return Kind{Name: c.Name, Assumptions: func() []driver.Assumption { return nil }, Needs: map[string]string{"redis-server": "redis-server"},
 		Start: func(ctx context.Context, o Options) (Arena, error) {
 			server, err := servers.StartRedis(ctx)
 			if err != nil {

@@ -246,32 +246,22 @@ func (s *stage) held(l *line, d netfault.Direction) {
 }
 
 // delay: a request does not arrive at once, but it does.
-func delay(s *stage) {
-	lines := s.lines("ask")
-	var late <-chan error
-	s.play(func() {
-		var l *line
-		l, late = s.small(lines)
-		s.held(l, netfault.Requests)
-		s.same("requests", s.do("GET", "hits"), "2")
-	})
-	if err := <-late; err != nil {
-		s.Error(err)
-	}
-	s.allWork()
-}
+func delay(s *stage) { late(s, netfault.Requests, "2") }
 
 // lateReply: the server has done it, and the answer comes when it is over.
-func lateReply(s *stage) {
+func lateReply(s *stage) { late(s, netfault.Replies, "3") }
+
+// late: something is held on its way, when the server has seen so many requests, and comes in the end.
+func late(s *stage, d netfault.Direction, seen string) {
 	lines := s.lines("ask")
-	var late <-chan error
+	var answer <-chan error
 	s.play(func() {
 		var l *line
-		l, late = s.small(lines)
-		s.held(l, netfault.Replies)
-		s.same("requests", s.do("GET", "hits"), "3")
+		l, answer = s.small(lines)
+		s.held(l, d)
+		s.same("requests", s.do("GET", "hits"), seen)
 	})
-	if err := <-late; err != nil {
+	if err := <-answer; err != nil {
 		s.Error(err)
 	}
 	s.allWork()

@@ -40,9 +40,6 @@ type Attempt struct {
 // Granted reports whether it got the lock.
 func (a *Attempt) Granted() bool { return a.Outcome == Granted }
 
-// Granting is when it is known to have it.
-func (a *Attempt) Granting() driver.Instant { return a.Answered }
-
 // End is when the holder did, or knew, that it was over: it asked for the release, it was told of a loss, or its process died.
 // Never, if none of these came.
 func (a *Attempt) End() driver.Instant {

@@ -37,7 +37,7 @@ func TestOneHold(t *testing.T) {
 		history.Record{At: 101, Op: history.Release, Phase: history.Done, Outcome: history.Lost, Attempt: 1, Process: 4},
 		history.Record{At: 110, Op: history.Process, Phase: history.Ended, Process: 4},
 	)[0]
-	if a.Way != history.ByTry || a.Queued != 12 || a.Granting() != 20 || a.Token != 7 || a.Reason != history.Expired || a.Died != 0 {
+	if a.Way != history.ByTry || a.Queued != 12 || a.Answered != 20 || a.Token != 7 || a.Reason != history.Expired || a.Died != 0 {
 		t.Errorf("%+v", a)
 	}
 	if len(a.Claims) != 4 {

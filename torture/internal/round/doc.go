@@ -54,7 +54,6 @@ type State struct {
 	Fault      string // that is going on; "" for none
 	Operations int
 	Elapsed    time.Duration
-	Of         time.Duration
 	Phase      string // starting, running, draining, settling
 }
 

@@ -89,22 +89,25 @@ func (c *crew) StopWriting(ctx context.Context, until history.Op) error {
 	return nil
 }
 
-// Retire is Kill, without a successor.
+// Retire is Kill, without a successor, and does not wait for the end.
 func (c *crew) Retire(place int) {
 	p := c.place(place)
 	c.mu.Lock()
 	p.retired = true
 	c.mu.Unlock()
-	c.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: p.number})
-	p.cmd.Process.Kill()
+	c.kill(p)
 }
 
 // Kill is kill −9.
 func (c *crew) Kill(place int) {
 	p := c.place(place)
+	c.kill(p)
+	<-p.gone
+}
+
+func (c *crew) kill(p *process) {
 	c.log.Append(history.Record{Op: history.Process, Phase: history.Killed, Process: p.number})
 	p.cmd.Process.Kill()
-	<-p.gone
 }
 
 // Tell gives a command to a process.

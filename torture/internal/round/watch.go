@@ -23,7 +23,7 @@ type watch struct {
 }
 
 func newWatch(plan Plan, dir string) *watch {
-	w := &watch{plan: plan, dir: dir, began: time.Now(), done: make(chan struct{}), state: State{Of: plan.Duration, Phase: "starting"}}
+	w := &watch{plan: plan, dir: dir, began: time.Now(), done: make(chan struct{}), state: State{Phase: "starting"}}
 	if plan.Watch != nil {
 		w.over.Go(w.run)
 	}
