@@ -34,6 +34,7 @@
 //	Cut                         reset everything         new connections work
 //	Strand                      reset the clients' side  what they had sent still arrives, at Resume
 //	Refuse, Accept              turn new ones away       lifted by Accept, Heal
+//	Retarget                    another server           for new connections
 //
 // Recipes:
 //

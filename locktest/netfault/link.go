@@ -11,6 +11,7 @@ import (
 // A link is one client's connection and its counterpart to the target.
 type link struct {
 	proxy   *Proxy
+	target  target
 	streams [2]*stream
 
 	mu       sync.Mutex
@@ -22,7 +23,7 @@ type link struct {
 }
 
 func newLink(p *Proxy, client net.Conn, number uint64) *link {
-	l := &link{proxy: p}
+	l := &link{proxy: p, target: p.target}
 	l.ends[requests] = client
 	for side := range l.streams {
 		l.streams[side] = newStream(number<<1|uint64(side), p.faults[side])
@@ -55,7 +56,7 @@ func (l *link) run() {
 // connect dials the target; false: it is not there, or the link was cut meanwhile.
 func (l *link) connect() bool {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	server, err := dialer.DialContext(l.gone, l.proxy.network, l.proxy.target)
+	server, err := dialer.DialContext(l.gone, l.target.network, l.target.address)
 	if err != nil {
 		return false
 	}

@@ -285,6 +285,25 @@ func TestTarget(t *testing.T) {
 	expectTurnedAway(t, start(t, s.Addr().String()))
 }
 
+// Who was there before stays with the old server; who comes then is with the new one.
+func TestRetarget(t *testing.T) {
+	one, two := listen(t, "tcp", "127.0.0.1:0"), listen(t, "tcp", "127.0.0.1:0")
+	p := start(t, one.Addr().String())
+	before, peer := connect(t, p, one)
+	if err := p.Retarget(two.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	after, other := connect(t, p, two)
+	for _, c := range []struct{ from, to net.Conn }{{before, peer}, {after, other}} {
+		send(t, c.from, "x")
+		expect(t, c.to, "x")
+	}
+	if err := p.Retarget("no port"); err == nil || !strings.Contains(err.Error(), "host:port") {
+		t.Errorf("a target without a port: %v; want an error that says what to write", err)
+	}
+	connect(t, p, two) // as before
+}
+
 func TestCloseTwiceAndVerbsAfterwards(t *testing.T) {
 	p := echoBehindProxy(t)
 	c := dial(t, p)

@@ -12,14 +12,14 @@ import (
 
 // A Proxy passes connections on to its target, with the faults that it was told. See the package's comment for the rules.
 type Proxy struct {
-	network, target string
-	listener        net.Listener
-	life            context.Context // ends with Close
-	end             context.CancelFunc
-	work            sync.WaitGroup
+	listener net.Listener
+	life     context.Context // ends with Close
+	end      context.CancelFunc
+	work     sync.WaitGroup
 
 	// mu is taken before a link's or a stream's own mutex, never after.
 	mu      sync.Mutex
+	target  target
 	closed  bool
 	refuse  bool
 	faults  [2]faults // what the streams of a new connection begin with
@@ -29,27 +29,39 @@ type Proxy struct {
 	arrived chan struct{} // closed, and replaced, when bytes have arrived
 }
 
+// A target is where connections are passed on to.
+type target struct{ network, address string }
+
+func parseTarget(text string) (target, error) {
+	if path, ok := strings.CutPrefix(text, "unix:"); ok {
+		return target{"unix", path}, nil
+	}
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		return target{}, fmt.Errorf("netfault: target %q: write host:port, or unix:/path: %w", text, err)
+	}
+	return target{"tcp", text}, nil
+}
+
 // dialTimeout bounds the connection to the target: on one machine it is made at once, or never.
 const dialTimeout = 10 * time.Second
 
 // New starts a proxy on a free port of the loopback interface. The target is "host:port", or "unix:" and the path of a socket; it
 // need not be there yet: a connection that cannot be passed on is reset.
 func New(target string) (*Proxy, error) {
-	network, address := "tcp", target
-	if path, ok := strings.CutPrefix(target, "unix:"); ok {
-		network, address = "unix", path
-	} else if _, _, err := net.SplitHostPort(target); err != nil {
-		return nil, fmt.Errorf("netfault: target %q: write host:port, or unix:/path: %w", target, err)
+	to, err := parseTarget(target)
+	if err != nil {
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("netfault: %w", err)
 	}
 	p := &Proxy{
-		network: network, target: address, listener: listener,
-		resetIn: [2]int{-1, -1},
-		links:   make(map[*link]bool),
-		arrived: make(chan struct{}),
+		listener: listener,
+		target:   to,
+		resetIn:  [2]int{-1, -1},
+		links:    make(map[*link]bool),
+		arrived:  make(chan struct{}),
 	}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.work.Go(p.accept)
@@ -58,6 +70,19 @@ func New(target string) (*Proxy, error) {
 
 // Addr is where clients connect: "127.0.0.1:port". It stays the same until Close.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Retarget passes connections that it accepts from now on to another server, as when a name or an address moves. Those that it has
+// accepted stay where they are: Cut ends them.
+func (p *Proxy) Retarget(target string) error {
+	to, err := parseTarget(target)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = to
+	return nil
+}
 
 // Conns is how many connections it is passing on now, or still has to bring to their end.
 func (p *Proxy) Conns() int {
