@@ -8,6 +8,16 @@
 //	err = redis.Restart(ctx)         // the same port, directory and settings
 //	_, err = redis.Do(ctx, "FLUSHALL")
 //
+// A primary, its replicas and their Sentinels:
+//
+//	replica, err := servers.StartRedis(ctx, servers.RedisReplicaOf(redis))
+//	sentinel, err := servers.StartSentinel(ctx, "orders", redis) // and two more
+//	err = sentinel.Knows(ctx, 1, 2)                              // one replica, two other Sentinels: now redis.Kill() has a successor
+//	err = redis.RestartAs(ctx)                                   // it comes back as it was at first: a primary
+//
+// To have a proxy between them, make it first: the server announces the proxy's address ([RedisAnnounce]), others follow and watch it
+// there ([RedisFollows], [SentinelWatch]), and when it is started the proxy is told where it listens.
+//
 // # What a Server is
 //
 //  1. Started means answering, and that it is this very process that answers: whoever else has the port is not taken for it. A server
@@ -16,7 +26,7 @@
 //     asks for any: while a server is down no outgoing connection can take its port, not even a client's that keeps trying to reach it
 //     (which would then be connected to itself). It is never the usual port of such a server.
 //  3. All of its data and settings are in its directory, which lives until Close. Restart changes nothing there: what was on disk is
-//     what a restarted server finds.
+//     what a restarted server finds. That may be what a Sentinel has written into its settings; [Redis.RestartAs] writes them anew.
 //  4. Kill returns when the process is gone, and with it whatever it had forked. Stop returns when every thread stands still: nothing
 //     that is sent afterwards is answered before Continue.
 //  5. Close may be called at any time, any number of times, also beside all other methods. Afterwards the process and the directory are

@@ -44,3 +44,36 @@ func ExampleServer_StepClock() {
 	value, err := redis.Do(ctx, "GET", "lock")
 	fmt.Println(value, err) // it has run out
 }
+
+// A primary is killed, and Sentinels put its replica in its place.
+func ExampleStartSentinel() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	primary, err := servers.StartRedis(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer primary.Close()
+	replica, err := servers.StartRedis(ctx, servers.RedisReplicaOf(primary))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer replica.Close()
+	var sentinels []*servers.Sentinel
+	for range 3 {
+		s, err := servers.StartSentinel(ctx, "orders", primary)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer s.Close()
+		sentinels = append(sentinels, s)
+	}
+	for _, s := range sentinels {
+		if err := s.Knows(ctx, 1, 2); err != nil { // one replica, two other Sentinels
+			log.Fatal(err)
+		}
+	}
+	primary.Kill()
+	addr, err := sentinels[0].NewPrimary(ctx, primary.Addr())
+	fmt.Println(addr, err)
+}

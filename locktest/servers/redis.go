@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -70,6 +71,11 @@ func (r *Redis) check() error {
 	case s.primary != nil && s.primary.Certificates != nil && !s.tls:
 		return errors.New("the primary speaks TLS: its replica needs RedisTLS too")
 	}
+	for _, addr := range []string{s.follows, s.announce} {
+		if _, _, err := net.SplitHostPort(addr); addr != "" && err != nil {
+			return fmt.Errorf("an address for replicas: write host:port: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -103,7 +109,10 @@ func (r *Redis) prepare(ctx context.Context) (err error) {
 func (r *Redis) file(name string) string { return filepath.Join(r.dir, name) }
 
 // configure writes redis.conf. A restart leaves it as it is: what CONFIG REWRITE has made of it counts.
-func (r *Redis) configure() error {
+func (r *Redis) configure() error { return r.writeSettings() }
+
+// writeSettings writes redis.conf as the options want it, and what is to be added.
+func (r *Redis) writeSettings(more ...string) error {
 	s, port := r.settings, strconv.Itoa(r.port)
 	lines := [][]string{
 		{"bind", "127.0.0.1"},
@@ -126,9 +135,7 @@ func (r *Redis) configure() error {
 	if s.users != nil {
 		lines = append(lines, []string{"aclfile", r.file("users.acl")})
 	}
-	if s.primary != nil {
-		lines = append(lines, s.primary.forReplicas()...)
-	}
+	lines = append(lines, r.replication()...)
 	var text strings.Builder
 	for _, line := range append(lines, s.lines...) {
 		text.WriteString(line[0])
@@ -137,22 +144,10 @@ func (r *Redis) configure() error {
 		}
 		text.WriteString("\n")
 	}
+	for _, line := range more {
+		text.WriteString(line + "\n")
+	}
 	return os.WriteFile(r.file("redis.conf"), []byte(text.String()), 0o600)
-}
-
-// forReplicas is what a replica of r needs in its settings.
-func (r *Redis) forReplicas() [][]string {
-	lines := [][]string{{"replicaof", "127.0.0.1", strconv.Itoa(r.port)}}
-	if r.password != "" {
-		lines = append(lines, []string{"masterauth", r.password})
-	}
-	if r.user != "" {
-		lines = append(lines, []string{"masteruser", r.user})
-	}
-	if r.Certificates != nil {
-		lines = append(lines, []string{"tls-replication", "yes"})
-	}
-	return lines
 }
 
 // quote writes a value as redis.conf wants it, whatever bytes it has.
@@ -179,43 +174,5 @@ func (r *Redis) answers(ctx context.Context, pid int) error {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.Do(ctx, "PING"); err != nil {
-		return err
-	}
-	info, err := conn.Info(ctx, "server")
-	if err == nil && info["process_id"] != strconv.Itoa(pid) {
-		err = fmt.Errorf("process %s answers on %s, not %d", info["process_id"], r.Addr(), pid)
-	}
-	return err
-}
-
-// Sync waits until this replica is connected to its primary and has all that was written there before the call.
-func (r *Redis) Sync(ctx context.Context) error {
-	primary := r.settings.primary
-	if primary == nil {
-		return errors.New("waiting for a replica: this is none, it was started without RedisReplicaOf")
-	}
-	info, err := primary.Info(ctx, "replication")
-	if err != nil {
-		return fmt.Errorf("asking the primary how far it is: %w", err)
-	}
-	written, err := strconv.ParseInt(info["master_repl_offset"], 10, 64)
-	if err != nil {
-		return fmt.Errorf("asking the primary how far it is: %w", err)
-	}
-	err = await(ctx, r.current().ended, func(ctx context.Context) error {
-		info, err := r.Info(ctx, "replication")
-		if err != nil {
-			return err
-		}
-		offset, _ := strconv.ParseInt(info["slave_repl_offset"], 10, 64)
-		if info["master_link_status"] != "up" || offset < written {
-			return fmt.Errorf("link %q, offset %d of %d", info["master_link_status"], offset, written)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for the replica %s of %s: %w", r.Addr(), primary.Addr(), err)
-	}
-	return nil
+	return conn.isProcess(ctx, pid)
 }

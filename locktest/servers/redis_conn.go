@@ -27,27 +27,31 @@ type RedisConn struct {
 
 // Dial connects to the server, as a user who may do everything.
 func (r *Redis) Dial(ctx context.Context) (*RedisConn, error) {
+	return dialRedis(ctx, r.Addr(), r.Certificates, r.user, r.password)
+}
+
+// dialRedis connects to a server, with TLS if there are certificates, as somebody if there is a password.
+func dialRedis(ctx context.Context, addr string, certificates *Certificates, user, password string) (*RedisConn, error) {
 	var dial interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = new(net.Dialer)
-	if r.Certificates != nil {
-		config, err := r.Certificates.forgiving()
+	if certificates != nil {
+		config, err := certificates.forgiving()
 		if err != nil {
 			return nil, err
 		}
 		dial = &tls.Dialer{Config: config}
 	}
-	conn, err := dial.DialContext(ctx, "tcp", r.Addr())
+	conn, err := dial.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	c := &RedisConn{conn: conn, reader: bufio.NewReader(conn)}
-	if r.password != "" {
-		user := r.user
+	if password != "" {
 		if user == "" {
 			user = "default"
 		}
-		if _, err := c.Do(ctx, "AUTH", user, r.password); err != nil {
+		if _, err := c.Do(ctx, "AUTH", user, password); err != nil {
 			c.Close()
 			return nil, err
 		}
@@ -56,8 +60,11 @@ func (r *Redis) Dial(ctx context.Context) (*RedisConn, error) {
 }
 
 // Do runs one command on a connection of its own: see [RedisConn.Do].
-func (r *Redis) Do(ctx context.Context, args ...string) (any, error) {
-	conn, err := r.Dial(ctx)
+func (r *Redis) Do(ctx context.Context, args ...string) (any, error) { return once(ctx, r.Dial, args) }
+
+// once runs one command on a connection that is made for it.
+func once(ctx context.Context, dial func(context.Context) (*RedisConn, error), args []string) (any, error) {
+	conn, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +84,18 @@ func (r *Redis) Info(ctx context.Context, sections ...string) (map[string]string
 
 // Close closes the connection.
 func (c *RedisConn) Close() error { return c.conn.Close() }
+
+// isProcess makes sure that the process with this id is the one at the other end.
+func (c *RedisConn) isProcess(ctx context.Context, pid int) error {
+	if _, err := c.Do(ctx, "PING"); err != nil {
+		return err
+	}
+	info, err := c.Info(ctx, "server")
+	if err == nil && info["process_id"] != strconv.Itoa(pid) {
+		err = fmt.Errorf("process %s answers on %s, not %d", info["process_id"], c.conn.RemoteAddr(), pid)
+	}
+	return err
+}
 
 // Info is as [Redis.Info].
 func (c *RedisConn) Info(ctx context.Context, sections ...string) (map[string]string, error) {

@@ -12,6 +12,8 @@ type redisSettings struct {
 	password string
 	users    []string
 	primary  *Redis
+	follows  string // an address: the primary's, if not its own
+	announce string // the address that it tells
 	clock    bool
 	tls      bool
 	flaw     Flaw
@@ -50,6 +52,14 @@ func RedisTLS(flaw Flaw) RedisOption {
 func RedisReplicaOf(primary *Redis) RedisOption {
 	return func(s *redisSettings) { s.primary = primary }
 }
+
+// RedisFollows makes it a replica of whoever is at an address: of a proxy, for instance. With RedisReplicaOf too it is that primary, its
+// password and its authority, and only the way to it is another. Alone it knows no password, and the start waits for nothing.
+func RedisFollows(addr string) RedisOption { return func(s *redisSettings) { s.follows = addr } }
+
+// RedisAnnounce is the address that it tells as its own when it is a replica: to its primary, and so to Sentinels and to whoever asks
+// the primary for its replicas. It is for a server behind a proxy; [Redis.Addr] stays where it listens.
+func RedisAnnounce(addr string) RedisOption { return func(s *redisSettings) { s.announce = addr } }
 
 // RedisClock gives the server a wall clock of its own for StepClock (Linux, with libfaketime). It makes every look at the time slower:
 // leave it out where speed is measured.

@@ -14,6 +14,9 @@ import (
 // startLimit is how long a server may take to answer, whatever the context says.
 const startLimit = 30 * time.Second
 
+// shortly is how long one answer may take: one that accepts and then says nothing must not use up all of the time.
+const shortly = 2 * time.Second
+
 // A kind is what one kind of server brings; all the rest is the same for all.
 type kind interface {
 	// configure writes into the directory what the program reads at its start. It is called once for each port that is tried, not for
@@ -83,9 +86,17 @@ func (s *Server) startAnywhere(ctx context.Context) error {
 // Restart starts the server again, on the same port and with the same directory and settings, and waits until it answers. If it still
 // runs it is killed before.
 func (s *Server) Restart(ctx context.Context) error {
+	return s.restart(ctx, func() error { return nil })
+}
+
+// restart changes something while the server is down.
+func (s *Server) restart(ctx context.Context, change func() error) error {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	s.Kill()
+	if err := change(); err != nil {
+		return fmt.Errorf("the settings of %s: %w", s.name, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	// Whoever has taken the port meanwhile may give it back: a child of the old server, for instance, which is not gone yet.
@@ -156,8 +167,7 @@ func (s *Server) launch() (*process, error) {
 
 func (s *Server) awaitAnswer(ctx context.Context, p *process) error {
 	return await(ctx, p.ended, func(ctx context.Context) error {
-		// One that accepts and then says nothing must not use up all of the time: it may be another's server.
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, shortly) // it may be another's server
 		defer cancel()
 		return s.kind.answers(ctx, p.pid())
 	})

@@ -18,7 +18,12 @@ type connection struct {
 
 func stranger(t *testing.T, r *servers.Redis) *connection {
 	t.Helper()
-	conn, err := net.Dial("tcp", r.Addr())
+	return strangerAt(t, r.Addr())
+}
+
+func strangerAt(t *testing.T, addr string) *connection {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
