@@ -194,12 +194,15 @@ func TestSentinelSettings(t *testing.T) {
 	if _, err := s.Do(patience(t), "SENTINEL", "FAILOVER", "other"); err == nil {
 		t.Error("it knows another primary")
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if addr, err := s.NewPrimary(short, primary.Addr()); err == nil {
+	soon := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	if addr, err := s.NewPrimary(soon(), primary.Addr()); err == nil {
 		t.Errorf("the only one is replaced by %s", addr)
 	}
-	if err := s.Knows(short, 1, 0); err == nil || !strings.Contains(err.Error(), "0 of 1 replicas") {
+	if err := s.Knows(soon(), 1, 0); err == nil || !strings.Contains(err.Error(), "0 of 1 replicas") {
 		t.Errorf("it knows a replica that does not exist: %v", err)
 	}
 }
