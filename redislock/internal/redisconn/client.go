@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,10 +58,13 @@ func (c *client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRes
 	if err := c.ready(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
+	era := c.wires.era.Load()
 	defer c.running.Add(-1)
 	running := c.running.Add(1)
 	if running+c.abandoned.Load() > room {
-		return c.doApart(ctx, cmd)
+		r := c.doApart(ctx, cmd)
+		c.notice(era, r)
+		return r
 	}
 	var r rueidis.RedisResult
 	if c.isShared(running) || ctx.Done() == nil {
@@ -74,6 +78,7 @@ func (c *client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRes
 	case ctx.Err() != nil:
 		c.abandoned.Add(1)
 	}
+	c.notice(era, r)
 	return c.explained(ctx, r)
 }
 
@@ -90,16 +95,39 @@ func (c *client) DoMulti(ctx context.Context, multi ...rueidis.Completed) []ruei
 		}
 		return all
 	}
+	era := int64(0)
 	if c.wires != nil {
 		if err := c.ready(ctx); err != nil {
 			return fail(err)
 		}
+		era = c.wires.era.Load()
 	}
 	all := apart(ctx, fail, func() []rueidis.RedisResult { return c.Client.DoMulti(ctx, multi...) })
 	for i, r := range all {
+		if c.wires != nil {
+			c.notice(era, r)
+		}
 		all[i] = c.explained(ctx, r)
 	}
 	return all
+}
+
+// notice looks at what a result says about the server: that it is a replica, or that it may not be the primary any more.
+func (c *client) notice(era int64, r rueidis.RedisResult) {
+	err := r.Error()
+	if err == nil {
+		return
+	}
+	e, replied := rueidis.IsRedisErr(err)
+	switch {
+	case !replied:
+		c.wires.suspect()
+	case e.IsNil():
+	case strings.HasPrefix(e.Error(), "READONLY"):
+		c.wires.leave(era)
+	case strings.HasPrefix(e.Error(), "NOREPLICAS"), strings.HasPrefix(e.Error(), "MASTERDOWN"):
+		c.wires.suspect()
+	}
 }
 
 // Close closes all connections at once. It waits for no server.
@@ -189,10 +217,18 @@ func (c *client) connect(ctx context.Context) error {
 	}
 }
 
-// ping connects, if that is needed. rueidis bounds it by its own time-outs.
+// ping connects, if that is needed. rueidis bounds it by its own time-outs. Its first PING can go down with a connection that was cut
+// from our side, which rueidis has not noticed yet: if it has not connected it is asked again.
 func (c *client) ping(try *connecting) {
-	broken := c.wires.broken.Load()
-	try.err = c.wires.inTime(c.Client.Do(context.Background(), c.Client.B().Ping().Build()).NonRedisError())
+	var broken int64
+	for range 2 {
+		dialed := c.wires.dialed.Load()
+		broken = c.wires.broken.Load()
+		try.err = c.wires.inTime(c.Client.Do(context.Background(), c.Client.B().Ping().Build()).NonRedisError())
+		if try.err == nil || isTimeout(try.err) || c.wires.dialed.Load() != dialed {
+			break
+		}
+	}
 	switch {
 	case c.closed():
 		try.err = rueidis.ErrClosing

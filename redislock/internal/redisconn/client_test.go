@@ -29,7 +29,7 @@ func faulty(t *testing.T, adopted bool) (*netfault.Proxy, rueidis.Client) {
 	} else {
 		o := options(t, url)
 		o.AlwaysPipelining = true // else a request that is given up can end the connection, and with it those of others
-		raw, err := rueidis.NewClient(o)
+		raw, err := rueidis.NewClient(o.ClientOption)
 		if err != nil {
 			t.Fatal(err)
 		}

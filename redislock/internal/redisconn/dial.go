@@ -12,11 +12,12 @@ import (
 
 // Dial connects, and returns when the server has answered, has refused, or ctx has ended. Nothing is left behind when it fails. Its
 // errors are translated by [Error].
-func Dial(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
+func Dial(ctx context.Context, t Target) (rueidis.Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := newWires(o.DialCtxFn)
+	w := newWires(t)
+	o := t.ClientOption
 	o.DialCtxFn = w.connect
 
 	// rueidis.NewClient takes no context: the connection is taken away from it instead.

@@ -3,7 +3,7 @@
 //
 // # Connection
 //
-// [Options] reads the URL, [Dial] connects. A client has one connection for all requests, which are answered in the order in which they
+// [Options] reads the URL, [Dial] connects. A client of a single server, or of a primary that Sentinels know, has one connection for all requests, which are answered in the order in which they
 // were sent, and one more for its [Inbox]. Nothing is retried here, nothing is read from replicas, nothing is cached.
 //
 // rueidis itself does not always return when a context ends: while somebody else connects, in a handshake, or when very many requests
@@ -17,6 +17,37 @@
 //   - race "broke just now": the connection breaks between the look at the number and the request. That request then connects by
 //     itself, bounded by timeout= and not by its context. It is the only one that can: the others see the new number.
 //   - unanswered: a connection on which nothing was answered for timeout= is given up, with everything that is under way on it: unknown.
+//
+// # Primaries that move
+//
+// Each connection looks for the primary anew when it is made; between connections nothing is kept, nothing is subscribed to and nobody is
+// asked, so that a client at rest costs nothing.
+//
+//	connect ──▶ all Sentinels at once: who is the primary, since which epoch? ── a majority has said, or time is up ──▶ highest epoch
+//	        ──▶ nat= ──▶ dial ──▶ HELLO: "role" is master ──┬── yes ──▶ settle: connections that lead elsewhere are cut
+//	                                                        └── no ───▶ temporary: asked again by the core
+//
+// Without Sentinels the dial is by name, and the same rules hold for the address that the name had. Which server a connection leads to is
+// told by its other end, not by a name: servers have several. [Demoted] and [Doubt] are for a caller who knows more; [Nodes] finds every
+// node of the deployment.
+//
+// Races, by name:
+//
+//   - stale Sentinel: one that is isolated names the old primary. With a majority of answers one of them knows better, and has the higher
+//     epoch. A minority alone is believed, for want of better, but never takes the client back to an epoch before the one it knows.
+//   - failover half done: for some time the Sentinel that leads it has the new epoch beside the old address in SENTINEL MASTER. So the
+//     address is taken from SENTINEL GET-MASTER-ADDR-BY-NAME, asked after the epoch: it can be too new for it, never too old.
+//   - not promoted yet: the Sentinels name a server that is still, or again, a replica. It is never used: its HELLO says so.
+//   - two homes: two connections are made while the primary moves, and find different ones. What was begun later knows better; the other
+//     is cut, or not used. So requests and inbox never sit on different servers for longer than that.
+//   - two addresses: a name has two addresses of one server. A further connection goes where the others are, if the name still has it.
+//   - demoted: the server answers READONLY. All connections are cut, the inbox's too, but only those of the era in which the request was
+//     sent, and every 100 ms at most: an old answer does not cut a new connection, and a replica that is named by mistake is not
+//     connected to in a loop.
+//   - isolated: the primary was replaced, and cannot know. Its clients notice that requests are not answered, or refused for want of
+//     replicas: the Sentinels are then asked in the background, and the connections cut if the primary is elsewhere.
+//   - cut by us: rueidis does not see the end of a connection that nobody reads. So it is counted at once, and the PING that goes down with
+//     it is sent again.
 //
 // # Errors
 //

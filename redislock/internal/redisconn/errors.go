@@ -26,6 +26,7 @@ var (
 	ErrFunctions   = errors.New("no functions")
 	ErrCluster     = errors.New("cluster")
 	ErrReplaced    = errors.New("library replaced")
+	ErrSentinel    = errors.New("no such primary")
 
 	// ErrTemporary is no refusal: the server cannot answer yet.
 	ErrTemporary = errors.New("temporarily unable")

@@ -231,9 +231,9 @@ func TestInboxIdle(t *testing.T) {
 }
 
 // adopted connects as a program would that brings its own client along.
-func adopted(t *testing.T, o rueidis.ClientOption) rueidis.Client {
+func adopted(t *testing.T, o Target) rueidis.Client {
 	t.Helper()
-	raw, err := rueidis.NewClient(o)
+	raw, err := rueidis.NewClient(o.ClientOption)
 	if err != nil {
 		t.Fatal(err)
 	}

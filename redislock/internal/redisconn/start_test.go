@@ -40,7 +40,7 @@ func do(t testing.TB, s *servers.Redis, args ...string) any {
 	return answer
 }
 
-func options(t testing.TB, url string) rueidis.ClientOption {
+func options(t testing.TB, url string) Target {
 	t.Helper()
 	u, err := driver.ParseURL(url)
 	if err != nil {

@@ -5,38 +5,39 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/redis/rueidis"
 )
 
-// A dialer is how rueidis connects.
-type dialer = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
-
 // What connecting waits for, as the error says it if that takes too long.
 const (
 	stageConnect = "no connection was made in time; look at host and port, and at the network"
 	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis://"
 	stageSecure  = "there is a connection, but the server did not answer in time; if it is no Redis look at host and port, else at its load"
+	stageAsk     = "the Sentinels did not answer in time; look at their hosts and ports, and at the network"
 	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss://, if it is no Redis look at host and port, else at its load"
 )
 
-// wires are the connections of one client.
+// wires are the connections of one client. All that are open lead to one server: see home.go.
 type wires struct {
-	dial   dialer // nil: as rueidis would
+	target *Target
 	life   context.Context
 	end    context.CancelFunc
 	broken atomic.Int64 // how many have ended that carried requests
+	dialed atomic.Int64 // how many were begun
+	era    atomic.Int64 // how often all were cut because their server was the wrong one
 	stage  atomic.Value // what a connection that is being made waits for
 
-	mu   sync.Mutex
-	open map[*wire]struct{}
+	mu    sync.Mutex
+	open  map[*wire]struct{}
+	home  home
+	doubt doubt
 }
 
-func newWires(dial dialer) *wires {
-	w := &wires{dial: dial, open: make(map[*wire]struct{})}
+func newWires(t Target) *wires {
+	w := &wires{target: &t, open: make(map[*wire]struct{})}
 	w.stage.Store(stageConnect)
 	w.life, w.end = context.WithCancel(context.Background())
 	return w
@@ -56,11 +57,12 @@ type wire struct {
 const tellBy = 8
 
 // connect is the DialCtxFn of the client. It ends with the client.
-func (w *wires) connect(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+func (w *wires) connect(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	turn := w.dialed.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
-	raw, err := w.reach(ctx, address, d, t)
+	raw, at, err := w.reach(ctx)
 	if err != nil {
 		if w.closed() {
 			return nil, rueidis.ErrClosing
@@ -68,46 +70,38 @@ func (w *wires) connect(ctx context.Context, address string, d *net.Dialer, t *t
 		return nil, err
 	}
 	c := &wire{Conn: raw, of: w}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed() {
-		raw.Close()
-		return nil, rueidis.ErrClosing
+	others, err := w.settle(c, home{at, raw.RemoteAddr().String(), turn})
+	for _, other := range others {
+		other.cut()
 	}
-	w.open[c] = struct{}{}
+	if err != nil {
+		hangUp(raw)
+		return nil, err
+	}
 	return c, nil
 }
 
-func (w *wires) reach(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-	w.stage.Store(stageConnect)
-	if w.dial != nil {
-		w.stage.Store(stageAnswer)
-		return w.dial(ctx, address, d, t)
-	}
-	if d.Timeout > 0 {
+// reach connects to the server, wherever that is now.
+func (w *wires) reach(ctx context.Context) (net.Conn, place, error) {
+	t := w.target
+	if t.Dialer.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, t.Dialer.Timeout)
 		defer cancel()
 	}
-	raw, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
+	stage := func(s string) { w.stage.Store(s) }
+	if t.sentinels != nil {
+		return w.reachPrimary(ctx, stage)
 	}
-	if t == nil {
-		w.stage.Store(stageAnswer)
-		return raw, nil
-	}
-	w.stage.Store(stageTLS)
-	secure := tls.Client(raw, t)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		raw.Close()
-		if isTimeout(err) {
-			err = &hint{stageTLS, []error{ErrProtocol, os.ErrDeadlineExceeded}}
+	stage(stageConnect)
+	at := place{told: t.InitAddress[0]}
+	if near := w.near(ctx, at.told); near != at.told {
+		if raw, err := t.open(ctx, near, stage); err == nil {
+			return raw, at, nil
 		}
-		return nil, err
 	}
-	w.stage.Store(stageSecure)
-	return secure, nil
+	raw, err := t.open(ctx, at.told, stage)
+	return raw, at, err
 }
 
 // late is the error of somebody who has waited for a connection for too long.
@@ -132,13 +126,8 @@ func (w *wires) cut(keepInbox bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.open {
-		if keepInbox && c.inbox.Load() {
-			continue
-		}
-		if secure, ok := c.Conn.(*tls.Conn); ok {
-			secure.NetConn().Close() // its own Close can wait for a peer that does not read
-		} else {
-			c.Conn.Close()
+		if !keepInbox || !c.inbox.Load() {
+			hangUp(c.Conn)
 		}
 	}
 }
@@ -180,4 +169,10 @@ func (c *wire) ended() {
 		delete(c.of.open, c)
 		c.of.mu.Unlock()
 	})
+}
+
+// cut ends the connection, and says so at once: while requests come one at a time nobody reads, and the next would only then find out.
+func (c *wire) cut() {
+	hangUp(c.Conn)
+	c.ended()
 }
