@@ -23,6 +23,7 @@ var (
 	ErrCluster     = redisconn.ErrCluster     // the server is a node of a cluster
 	ErrProtocol    = redisconn.ErrProtocol    // what answers is no Redis, or speaks TLS where we do not, or the other way round
 	ErrReplaced    = redisconn.ErrReplaced    // somebody has put something else in the place of our function library
+	ErrSentinel    = redisconn.ErrSentinel    // the Sentinels know no primary of that name, or are no Sentinels
 
 	// ErrFormat: the store was set up by a program of another age, whose keys this one does not understand.
 	ErrFormat = errors.New("the store has another format")

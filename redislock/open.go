@@ -11,8 +11,9 @@ import (
 )
 
 func init() {
-	driver.Register("redis", open)
-	driver.Register("rediss", open)
+	for _, scheme := range []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel"} {
+		driver.Register(scheme, open)
+	}
 }
 
 // open opens the store that a URL names. It returns when the server has answered: a wrong password is told here.
