@@ -238,14 +238,14 @@ func (a *attempt) explain(err, ended error) error {
 	// A wait that was cut off: what was last heard of it says why there was no grant.
 	if p := a.standing.Load(); p != nil && ended != nil && errors.Is(err, ended) && !errors.As(err, &held) {
 		if err = (&driver.Held{Holders: p.Holders}); p.Guard > 0 {
-			err = &driver.Guarded{Left: p.Guard}
+			err = &driver.Guarded{Left: p.Guard, Why: p.Why}
 		}
 	}
 	switch {
 	case errors.As(err, &held):
 		return &HeldError{Name: a.req.Name, Holders: held.Holders, RetryIn: held.RetryIn, Own: a.c.holds(&a.req, held.Holders), Err: ended}
 	case errors.As(err, &guarded):
-		return &GuardedError{Name: a.req.Name, Left: guarded.Left, Err: ended}
+		return &GuardedError{Name: a.req.Name, Left: guarded.Left, Why: guarded.Why, Err: ended}
 	case ended != nil && !errors.Is(err, ended):
 		err = fmt.Errorf("%w: %w", err, ended)
 	case ended != nil:

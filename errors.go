@@ -97,11 +97,12 @@ type LimitError = driver.LimitError
 type GuardedError struct {
 	Name string
 	Left time.Duration
-	Err  error // ctx.Err() after a wait that was cut off; else nil
+	Why  string // for people, as far as known: "this Redis started 2s ago"
+	Err  error  // ctx.Err() after a wait that was cut off; else nil
 }
 
 func (e *GuardedError) Error() string {
-	text := fmt.Sprintf("holdfast: lock %q: %v", e.Name, &driver.Guarded{Left: e.Left})
+	text := fmt.Sprintf("holdfast: lock %q: %v", e.Name, &driver.Guarded{Left: e.Left, Why: e.Why})
 	if e.Err != nil {
 		text += ": gave up waiting: " + e.Err.Error()
 	}

@@ -107,10 +107,15 @@ func countPermits(n int) string {
 // Guarded is the answer "the store grants nothing yet": locks granted before a restart or a failover may still be valid.
 type Guarded struct {
 	Left time.Duration
+	Why  string // for people, as far as known: "this Redis started 2s ago"
 }
 
 func (g *Guarded) Error() string {
-	return fmt.Sprintf("the store grants nothing for another %v: holds from before its restart or failover may still be valid", round(g.Left))
+	why := g.Why
+	if why == "" {
+		why = "the store grants nothing yet"
+	}
+	return fmt.Sprintf("%s; locks granted before may still be valid: %v left; guard= sets it", why, round(g.Left))
 }
 
 // Broken tells a holder that its hold was ended by Break. It is ErrBroken; with Now it is also ErrGone.

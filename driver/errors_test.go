@@ -100,7 +100,8 @@ func TestHeldText(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
-		"the store grants nothing for another 2.5s: holds from before its restart or failover may still be valid": &Guarded{2500 * time.Millisecond},
+		"the store grants nothing yet; locks granted before may still be valid: 2.5s left; guard= sets it": &Guarded{Left: 2500 * time.Millisecond},
+		"this Redis started 2s ago; locks granted before may still be valid: 2.5s left; guard= sets it":    &Guarded{2500 * time.Millisecond, "this Redis started 2s ago"},
 		"the hold was broken":                 &Broken{},
 		`the hold was broken by "ops\x00"`:    &Broken{By: "ops\x00"},
 		"refused: read-only":                  &Refused{errors.New("read-only")},

@@ -28,6 +28,7 @@ type Info struct {
 	Holders []Holder
 	Waiters []Waiter      // in the order in which they will be served; with Guarantees.FIFO all of them, else as far as known
 	Guard   time.Duration // > 0: nothing is granted for so long
+	Why     string        // with Guard, for people: "this Redis started 2s ago"
 }
 
 // A Holder is somebody who holds. Kept is a hold that has ended but whose MinHold has not: taken by nobody, until Left is over.

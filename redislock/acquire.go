@@ -86,6 +86,12 @@ func (w *wait) run(ctx context.Context, crowded bool) (*driver.Grant, error) {
 				return grant, err
 			}
 			continue
+		case err != nil && !w.r.NoWait && errors.Is(err, ErrReplicas): // after a failover it takes a while until they follow
+			w.refused = err
+			if err := driver.Sleep(ctx, guardLook); err != nil {
+				return nil, w.cutOff(ctx, err)
+			}
+			continue
 		case err != nil && w.queued && driver.Answered(err) && !errors.Is(err, driver.ErrGone):
 			return nil, errors.Join(err, errQueued)
 		case err != nil:
@@ -203,19 +209,19 @@ func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration
 		return w.p.granted(uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
 	case saysWaits:
 		w.queued = true
-		return nil, w.pause(int(a.number(0)), a.span(1), a.span(2)), w.standing(int(a.number(0)), a.span(1), a.span(2), a.holders(3))
+		return nil, w.pause(int(a.number(0)), a.span(1), a.span(2)), w.standing(ctx, int(a.number(0)), a.span(1), a.span(2), a.holders(3))
 	case saysHeld:
 		if w.r.NoWait {
-			return nil, 0, held(a.span(0), a.span(1), a.holders(2))
+			return nil, 0, w.held(ctx, a.span(0), a.span(1), a.holders(2))
 		}
-		w.known = held(a.span(0), a.span(1), a.holders(2)) // not queued, because it could not have been told: ask again when it can be
+		w.known = w.held(ctx, a.span(0), a.span(1), a.holders(2)) // not queued, because it could not have been told: ask again when it can be
 		w.queued = false
 		return nil, 0, nil
 	case saysGuarded:
 		if w.r.NoWait {
-			return nil, 0, held(0, a.span(0), nil)
+			return nil, 0, w.held(ctx, 0, a.span(0), nil)
 		}
-		return nil, w.pause(0, 0, a.span(0)), w.standing(0, 0, a.span(0), nil)
+		return nil, w.pause(0, 0, a.span(0)), w.standing(ctx, 0, 0, a.span(0), nil)
 	}
 	return nil, 0, w.refusal(ctx, a)
 }
@@ -236,20 +242,24 @@ func (w *wait) refusal(ctx context.Context, a reply) error {
 }
 
 // held is why there is no grant.
-func held(left, guard time.Duration, holders []driver.Holder) error {
+func (w *wait) held(ctx context.Context, left, guard time.Duration, holders []driver.Holder) error {
 	if guard > 0 {
-		return &driver.Guarded{Left: guard}
+		return &driver.Guarded{Left: guard, Why: w.s.guardReason(ctx)}
 	}
 	return &driver.Held{Holders: holders, RetryIn: left}
 }
 
 // standing tells the waiter how things are, at most about once a second.
-func (w *wait) standing(place int, left, guard time.Duration, holders []driver.Holder) error {
-	w.known = held(left, guard, holders)
+func (w *wait) standing(ctx context.Context, place int, left, guard time.Duration, holders []driver.Holder) error {
+	w.known = w.held(ctx, left, guard, holders)
 	now := w.s.clock.Now()
 	if w.r.Waiting != nil && (w.told == 0 || now.Sub(w.told) >= time.Second) {
 		w.told = now
-		w.r.Waiting(driver.Progress{Place: place, Holders: holders, Guard: guard})
+		progress := driver.Progress{Place: place, Holders: holders, Guard: guard}
+		if guard > 0 {
+			progress.Why = w.s.guardReason(ctx)
+		}
+		w.r.Waiting(progress)
 	}
 	return nil
 }
@@ -283,9 +293,10 @@ func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
 // ttl is what the server is asked for.
 func (st *opened) ttl(wish time.Duration) time.Duration { return min(max(wish, MinTTL), st.maxTTL()) }
 
+// maxTTL leaves room for the fence: what an old primary still grants while the guard of the new one has begun is over before that is.
 func (st *opened) maxTTL() time.Duration {
 	if st.guard > 0 {
-		return min(MaxTTL, st.guard)
+		return min(MaxTTL, st.guard-st.fence())
 	}
 	return MaxTTL
 }

@@ -35,6 +35,7 @@ const (
 	fnRenew   = functions + "renew"
 	fnBreak   = functions + "break"
 	fnInspect = functions + "inspect"
+	fnProve   = functions + "prove"
 
 	fnAcquires = functions + "acquires" // several
 	fnReleases = functions + "releases" // several, of those that let go or renew
@@ -53,6 +54,7 @@ const (
 	saysOther    = "R"
 	saysFull     = "F"
 	saysReopened = "S"
+	saysUnproved = "P"
 	saysFailed   = "E"
 	saysBound    = "X"
 )
@@ -68,10 +70,11 @@ type reply struct {
 }
 
 // callAt runs one of the engine's functions on a lock of the store that was opened as st. If the store was set up anew since, it opens it
-// again, and repeats.
+// again, and repeats; and so it does if the server must first prove that it is still the primary.
 func (s *Store) callAt(ctx context.Context, st *opened, function, key string, args ...string) (reply, error) {
+	send := s.send
 	for again := range 3 {
-		message, err := s.send(ctx, newCommand(function, key, st.id, args))
+		message, err := send(ctx, newCommand(function, key, st.id, args))
 		if err != nil {
 			return reply{}, s.failure(err)
 		}
@@ -79,6 +82,13 @@ func (s *Store) callAt(ctx context.Context, st *opened, function, key string, ar
 		switch {
 		case !ok:
 			return reply{}, s.strange(ctx, function)
+		case r.says == saysUnproved && again < 2:
+			send = func(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+				return s.proveAndSend(ctx, st, cmd)
+			}
+			continue
+		case r.says == saysUnproved:
+			return reply{}, unproved(st)
 		case r.says == saysReopened && again < 2:
 			s.forget(*st)
 			was := st.guard
@@ -88,8 +98,10 @@ func (s *Store) callAt(ctx context.Context, st *opened, function, key string, ar
 			if st.guard != was && function == fnAcquire {
 				return reply{says: saysBound}, nil // it was asked for with a TTL of the old one's
 			}
+			send = s.send
 			continue
 		}
+		s.served.Store(true)
 		return r, nil
 	}
 	return reply{}, s.strange(ctx, function)

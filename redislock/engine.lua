@@ -37,12 +37,17 @@
 --   U left                           nothing is granted for so long: the guard
 --   L limit                          another limit is in use; R another mode or number was asked for; F the queue is full
 --   X                                the ttl is longer than the guard: it was opened with another
+--   P                                it is not proved that this is still the primary: let the replicas answer (prove, WAIT), and ask again
 --   S                                this is not the store that was opened: open it again
 --   E text                           one of several calls failed
 
 local REIGN_EVERY = 100000     -- how often the id of the reign is read again
 local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable ceiling is raised
 local CREDIT = 1000000         -- how much of the guard one call can prove to have passed
+local LAG = 2000000            -- how old the proof may be that a primary still has its replicas, if nobody has said
+local FENCE = 2000000          -- by so much longer than that a new primary renews nothing: see fence
+local LEAST_TTL = 100000       -- what the guard leaves room for, at least
+local NOTES = 32               -- how many looks at the replication offset are remembered
 local SLACK = 8                -- by this part longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
 local BENEFIT = 200000         -- how long a client that let a grant lapse has to be heard of, before its other waiters are lost
@@ -112,57 +117,173 @@ end
 
 local function write_store(key, st)
   redis.call('HSET', key, 'id', st.id, 'format', 1, 'guard', string.format('%.0f', st.guard),
-    'ceiling', string.format('%.0f', st.ceiling), 'reign', st.trusted)
+    'ceiling', string.format('%.0f', st.ceiling), 'reign', st.trusted, 'lag', string.format('%.0f', st.lag), 'replicas', st.replicas)
+end
+
+-- fence is how long a new reign renews nothing: an old primary that has lost its replicas grants and renews for st.lag at most. It is 0 for
+-- a server that never had any.
+local function fence(st) return st.lag > 0 and st.lag + FENCE or 0 end
+
+-- longest is the longest TTL: whatever an old primary has granted is over, even if it was granted a fence after the new one was first
+-- asked, before that one's guard is.
+local function longest(st) return st.guard > 0 and st.guard - fence(st) or math.huge end
+
+-- is_muted: an old primary may still grant and renew, and renewals here could meet what it grants there.
+local function is_muted(st) return st.left > 0 and st.left > st.guard - fence(st) end
+
+-- acknowledged returns the offset that k replicas have acknowledged at least, by INFO; -1 if there are not as many.
+local function acknowledged(info, k)
+  local offsets = {}
+  for offset in string.gmatch(info, 'slave%d+:[^\r]*state=online,offset=(%d+)') do
+    offsets[#offsets + 1] = tonumber(offset)
+  end
+  table.sort(offsets, function(a, b) return a > b end)
+  return offsets[k] or -1
+end
+
+-- contact proves, if it can, that this primary has its replicas: what a replica acknowledges beyond an offset that was noted here was
+-- written after that moment, so that it followed this server then. When an acknowledgement was read says nothing: it may have waited in
+-- the socket while this process stood still. Notes of another reign, and of a clock that was set back since, prove nothing.
+local function contact(st, info, reign, now)
+  local notes = st.notes
+  local newest = notes[#notes]
+  if st.noted ~= reign or newest and newest.at > now or st.proved > now then
+    notes, newest, st.noted, st.proved = {}, nil, reign, 0
+    st.notes = notes
+  end
+  local known = acknowledged(info, st.replicas)
+  local proof = 0
+  for i = #notes, 1, -1 do
+    if notes[i].offset < known then
+      proof = i
+      break
+    end
+  end
+  if proof > 0 then
+    st.proved = math.max(st.proved, notes[proof].at)
+    for i = proof, 1, -1 do
+      table.remove(notes, i) -- nothing newer will be proved by them
+    end
+  end
+  local offset = tonumber(string.match(info, 'master_repl_offset:(%d+)') or 0)
+  if newest and newest.offset == offset then
+    newest.at = now -- nothing was written since: what follows proves as much
+    notes[math.max(#notes, 1)] = newest
+  elseif #notes < NOTES then
+    notes[#notes + 1] = {at = now, offset = offset}
+  elseif now - newest.at > st.lag / NOTES then
+    table.remove(notes, 1)
+    notes[#notes + 1] = {at = now, offset = offset}
+  end
+end
+
+-- is_proved reports whether this server is known to be the primary still.
+local function is_proved(st, now)
+  return st.replicas == 0 or st.guard == 0 or now >= st.proved and now - st.proved < st.lag
+end
+
+-- beat writes something, for the replicas to acknowledge.
+local function beat(key, now) redis.call('HSET', key, 'beat', string.format('%.0f', now)) end
+
+-- remembered is what the store's key says, or nil.
+local function remembered(id, kept, now)
+  if not kept[1] then
+    return nil
+  end
+  local st = {id = id, guard = tonumber(kept[2]), ceiling = tonumber(kept[3]), trusted = kept[4], reign = '', left = 0, heard = now,
+    lag = 0, replicas = 0, notes = {}, proved = 0}
+  last = math.max(last, st.ceiling) -- whatever was given before, it was not more
+  return st
+end
+
+-- has_replicas reports whether somebody follows this server, or it has followed somebody.
+local function has_replicas(info)
+  return string.find(info, 'slave%d+:[^\r]*state=online') or not string.find(info, 'master_replid2:0+\r')
+end
+
+-- learn takes over what is kept of the replicas. A store on a server with replicas has a fence, from when that is first seen, if its guard
+-- leaves room for it.
+local function learn(st, kept, info)
+  if kept[1] then
+    st.lag, st.replicas = tonumber(kept[5] or 0), tonumber(kept[6] or 0)
+  end
+  if st.lag == 0 and st.guard >= LAG + FENCE + LEAST_TTL and (st.replicas > 0 or has_replicas(info)) then
+    st.lag = LAG
+    return true
+  end
+  return false
+end
+
+-- begins_reign: the server has another replication id than before, or this library remembers none. Unless the store's key trusts exactly
+-- this one, holds may have been granted that are not known here.
+local function begins_reign(st, reign, info, ceiling, now)
+  st.left = st.guard
+  if st.guard == 0 or st.trusted == reign or never_replicated(info, st.guard) then
+    st.left = 0
+  end
+  st.reign, st.heard = reign, now
+  -- Another process may have given more since; and what it gave after its last ceiling was sent here, it gave within a fence.
+  last = math.max(last, ceiling + (st.left > 0 and fence(st) or 0))
 end
 
 -- look reads the store's key and the reign. It returns nil when the store is not the one that the caller has opened.
 local function look(key, id, now)
-  local st = stores[id]
-  local kept = redis.call('HMGET', key, 'id', 'guard', 'ceiling', 'reign')
+  local kept = redis.call('HMGET', key, 'id', 'guard', 'ceiling', 'reign', 'lag', 'replicas')
   if kept[1] and kept[1] ~= id then
     stores[id] = nil
     return nil
   end
+  local st = stores[id] or remembered(id, kept, now)
   if not st then
-    if not kept[1] then
-      return nil
-    end
-    st = {id = id, guard = tonumber(kept[2]), ceiling = tonumber(kept[3]), trusted = kept[4], reign = '', left = 0, heard = now}
-    last = math.max(last, st.ceiling) -- whatever was given before, it was not more
-    stores[id] = st
+    return nil
   end
+  stores[id] = st
   local info = redis.call('INFO', 'replication')
   local reign = string.match(info, 'master_replid:(%x+)') or ''
-  if st.reign ~= reign then
-    st.left = st.guard
-    if st.guard == 0 or st.trusted == reign or never_replicated(info, st.guard) then
-      st.left = 0
+  local changed = learn(st, kept, info)
+  if st.replicas > 0 then
+    contact(st, info, reign, now)
+    if not is_proved(st, now) then
+      return st -- and nothing of it counts: the guard neither begins nor goes on
     end
-    st.reign, st.heard = reign, now
-    last = math.max(last, tonumber(kept[3] or 0)) -- another process may have given more since
+  end
+  if st.reign ~= reign then
+    begins_reign(st, reign, info, tonumber(kept[3] or 0), now)
   elseif st.left > 0 then
     st.left = math.max(0, st.left - math.min(math.max(0, now - st.heard), CREDIT))
     st.heard = now
   end
   st.ceiling = math.max(st.ceiling, tonumber(kept[3] or 0)) -- another version of this library may have raised it
-  if not kept[1] or (st.left == 0 and st.trusted ~= reign) then -- flushed by somebody, or a reign that has become safe
-    if st.left == 0 then
-      st.trusted = reign
-    end
+  if st.left == 0 and st.trusted ~= reign then -- a reign that has become safe
+    st.trusted, changed = reign, true
+  end
+  if changed or not kept[1] then -- or flushed by somebody
     write_store(key, st)
   end
   st.seen = now
   return st
 end
 
--- enter returns the store, or nil. Every function that can grant or renew begins with it.
+-- enter returns the store, or nil. Every function that can grant or renew begins with it, and does neither if is_proved denies it.
 local function enter(now)
   local st = stores[ARGV[1]]
-  if st and st.left == 0 and now >= st.seen and now - st.seen < REIGN_EVERY then
+  if st and st.left == 0 and st.seen and now >= st.seen and now - st.seen < REIGN_EVERY and is_proved(st, now) then
     return st
   end
   return look(KEYS[2], ARGV[1], now)
 end
+
+-- unproved answers who wants what only a primary may give, if it is not proved that this is one; nil if it is.
+local function unproved(st, now)
+  if is_proved(st, now) then
+    return nil
+  end
+  beat(KEYS[2], now)
+  return {'P'}
+end
+
+-- is_open reports whether locks may be granted.
+local function is_open(st, now) return st.left == 0 and is_proved(st, now) end
 
 -- raise_ceiling keeps the durable ceiling above the last token. Ahead of the clock, not of the tokens: else each loss of this memory
 -- would send them further ahead.
@@ -956,7 +1077,7 @@ local function again(st, l, h, mode, r, now)
   if mode ~= r.mode or before.n ~= r.n then
     return {'R'}
   end
-  if h.state == 'u' and st.left > 0 then
+  if is_muted(st) or h.state == 'u' and st.left > 0 then
     return {'U', st.left}
   end
   if not is_broken(h) then
@@ -1013,7 +1134,7 @@ local function take(st, now)
   end
   takes = takes + 1
   local ttl = ARGV[3] + 0
-  if st.guard > 0 and ttl > st.guard then
+  if ttl > longest(st) then
     return nil
   end
   last = now -- it is the token
@@ -1077,11 +1198,11 @@ local function acquire()
   if not st then
     return {'S'}
   end
-  local reply = ARGV[4] == 'take' and st.left == 0 and take(st, now)
+  local reply = unproved(st, now) or ARGV[4] == 'take' and st.left == 0 and take(st, now)
   if reply then
     return reply
   end
-  if st.guard > 0 and ARGV[3] + 0 > st.guard then
+  if ARGV[3] + 0 > longest(st) then
     return {'X'}
   end
   local l = load(KEYS[1], ARGV[2], only_holder(KEYS[1]))
@@ -1093,6 +1214,18 @@ local function acquire()
   reply = ask_for(st, l, ARGV[2], asked(ARGV[5]), ARGV[4], now)
   save(l, now)
   return reply
+end
+
+-- hand_on serves those who wait, unless nothing may be granted. If that is for want of a proof the head of the queue is told to get one.
+local function hand_on(st, l, now)
+  if is_open(st, now) then
+    serve(st, l, '', now)
+  elseif st.left == 0 and l.waiting > 0 and l.x == '' then
+    local w = peek(l)
+    if w then
+      look_in(w, 1)
+    end
+  end
 end
 
 -- release: ARGV 2 attempt, 3 two flags in one text: whether its minimum hold counts (1 or 0), whether a request for the attempt may
@@ -1125,9 +1258,7 @@ local function release()
   if not found or doubt then
     entomb(l, attempt, now + tonumber(ARGV[4]))
   end
-  if st.left == 0 then
-    serve(st, l, '', now)
-  end
+  hand_on(st, l, now)
   if rest and l.waiting > 0 then -- nobody will hand over what is kept for nobody: the head looks when that is over
     local w = peek(l)
     if w then
@@ -1175,9 +1306,7 @@ local function succeed(st, l, relay, now)
   elseif before.state == 'u' and st.left > 0 then
     return {'U', st.left}
   end
-  if st.guard > 0 then
-    ttl = math.min(ttl, st.guard)
-  end
+  ttl = math.min(ttl, longest(st))
   r.ttl = math.max(r.ttl, ttl)
   local h = {attempt = ARGV[2], token = token, granted = now, state = 'c', till = math.max(before.till, now + ttl), keep = 0, ask = ask(r)}
   set_exclusive(l, h)
@@ -1194,8 +1323,12 @@ local function renew()
   if not st then
     return {'S'}
   end
+  local reply = unproved(st, now) or is_muted(st) and {'U', st.left}
+  if reply then
+    return reply
+  end
   local alone = only_holder(KEYS[1])
-  local reply = alone and not ARGV[4] and (st.guard == 0 or ARGV[3] + 0 <= st.guard) and prolong(alone, ARGV[3] + 0, now)
+  reply = alone and not ARGV[4] and ARGV[3] + 0 <= longest(st) and prolong(alone, ARGV[3] + 0, now)
   if reply then
     return reply
   end
@@ -1206,9 +1339,7 @@ local function renew()
     local reply = succeed(st, l, ARGV[4], now)
     if not reply then -- nobody will come back for those whose part is over
       finish_relay(l, ARGV[4] .. ARGV[2], now)
-      if st.left == 0 then
-        serve(st, l, '', now)
-      end
+      hand_on(st, l, now)
       save(l, now)
     end
     return reply or gone(l, now)
@@ -1219,10 +1350,7 @@ local function renew()
   if not h or h.till <= now and l.life > 0 then -- a lock with its holder alone ends with its key
     return gone(l, now)
   end
-  local ttl = tonumber(ARGV[3])
-  if st.guard > 0 then
-    ttl = math.min(ttl, st.guard)
-  end
+  local ttl = math.min(tonumber(ARGV[3]), longest(st))
   if ttl > 0 then
     if h.state == 'u' and st.left > 0 then
       return {'U', st.left}
@@ -1292,17 +1420,30 @@ local function break_hold()
   if found and l.gen == token then
     l.gen = 0 -- no further readers join a generation that was broken
   end
-  if st.left == 0 then
-    serve(st, l, '', now)
-  end
+  hand_on(st, l, now)
   save(l, now)
   return {found and 'G' or 'N'}
 end
 
--- inspect changes nothing. It replies limit, guard, holders, waiters.
+-- guard_left is what is left of the guard, for those who only look: nothing begins, or goes on, because somebody looks.
+local function guard_left(key, id, info)
+  local reign, st = string.match(info, 'master_replid:(%x+)'), stores[id]
+  if st and st.reign == reign then
+    return st.left
+  end
+  local kept = redis.call('HMGET', key, 'id', 'guard', 'reign')
+  if kept[1] ~= id or kept[3] == reign or never_replicated(info, tonumber(kept[2])) then
+    return 0
+  end
+  return tonumber(kept[2])
+end
+
+-- inspect changes nothing. It replies limit, guard, holders, waiters. A replica does not answer: what it knows may be old.
 local function inspect()
-  local now = clock()
-  local st = stores[ARGV[1]]
+  local now, info = clock(), redis.call('INFO', 'replication')
+  if not string.find(info, 'role:master', 1, true) then
+    error({err = 'READONLY this is a replica'})
+  end
   local l = load(KEYS[1], '', only_holder(KEYS[1]))
   l.reading = true
   local held, waiting = {}, {}
@@ -1330,24 +1471,38 @@ local function inspect()
       waiting[#waiting + 1] = not is_lost(l, w, r, now) and {r.label, MODES[r.mode], r.n, math.max(0, now - w.came)} or nil
     end)
   end
-  return {l.limit, st and st.left or 0, held, waiting}
+  return {l.limit, guard_left(KEYS[2], ARGV[1], info), held, waiting}
 end
 
--- find: KEYS[1] the store's key. It replies id, format, guard of the store, or nothing; and writes nothing, so that who only looks can
--- look at a server that refuses to write.
+-- find: KEYS[1] the store's key. It replies id, format, guard of the store, how old a proof of contact may be and how many replicas it
+-- takes; or nothing. It writes nothing, so that who only looks can look at a server that refuses to write.
 local function find_store()
-  local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard')
-  return kept[1] and {kept[1], tonumber(kept[2]), tonumber(kept[3])} or {}
+  local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard', 'lag', 'replicas')
+  return kept[1] and {kept[1], tonumber(kept[2]), tonumber(kept[3]), tonumber(kept[4] or 0), tonumber(kept[5] or 0)} or {}
 end
 
--- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard. It replies as find does.
+-- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 how old a proof of contact may be (0: there are no replicas;
+-- a store that has had some keeps what it has), 4 how many replicas it takes. It replies as find does.
 local function open()
-  local found = find_store()
-  if #found > 0 then
-    return found
+  if #find_store() == 0 then
+    redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '')
   end
-  redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '')
+  redis.call('HSET', KEYS[1], 'replicas', ARGV[4])
+  if ARGV[3] ~= '0' then
+    redis.call('HSET', KEYS[1], 'lag', ARGV[3])
+  end
   return find_store()
+end
+
+-- prove: KEYS as the others. The caller sends WAIT behind it, on the same connection, so that the replicas acknowledge what it writes.
+local function prove()
+  local now = clock()
+  local st = look(KEYS[2], ARGV[1], now)
+  if not st then
+    return {'S'}
+  end
+  beat(KEYS[2], now)
+  return {'G'}
 end
 
 local LETTERS = {
@@ -1394,6 +1549,7 @@ register('acquire', acquire, {})
 register('release', release, {'allow-oom'})
 register('renew', renew, {'allow-oom'})
 register('break', break_hold, {'allow-oom'})
+register('prove', prove, {'allow-oom'})
 register('inspect', inspect, {'no-writes'})
 register('acquires', several, {})
 register('releases', several, {'allow-oom'})

@@ -47,6 +47,18 @@ func (e *GuardError) Error() string {
 		"leave the parameter out to use what is there, or stop all clients, wait for the longer of both, and delete key %q", brief(e.Asked), brief(e.Found), e.Key)
 }
 
+// A ShortGuardError says that the store's guard is too short for a server with replicas: no TTL fits into it.
+type ShortGuardError struct {
+	Guard time.Duration
+	Fence time.Duration // for so long after a failover nothing is renewed
+}
+
+func (e *ShortGuardError) Error() string {
+	return fmt.Sprintf("guard=%v is too short for a server with replicas: after a failover nothing is renewed for %v, and the guard must be longer than that "+
+		"by the longest TTL; say guard=%v or more in the URLs of all clients, or another prefix if the store was set up with it",
+		brief(e.Guard), e.Fence, e.Fence+coreTTL)
+}
+
 // brief is how a URL says it: 0, not 0s.
 func brief(d time.Duration) string {
 	if d == 0 {

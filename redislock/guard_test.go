@@ -48,13 +48,15 @@ func guardOver(t *testing.T, s driver.Store, name string) {
 	release(t, s, r)
 }
 
-// crash is a kill -9 and a new start, with nothing on disk: all is forgotten.
-func crash(t *testing.T, s *servers.Redis) {
+// crash is a kill -9 and a new start, with nothing on disk: all is forgotten. It returns when the server was not there.
+func crash(t *testing.T, s *servers.Redis) driver.Instant {
 	t.Helper()
 	s.Kill()
+	dead := driver.Boot().Now()
 	if err := s.Restart(inTime(t)); err != nil {
 		t.Fatal(err)
 	}
+	return dead
 }
 
 // A server that has forgotten everything grants nothing before the guard is over: what it granted before may still be valid. Who comes
@@ -69,8 +71,7 @@ func TestGuardAfterACrash(t *testing.T) {
 	before := take(t, s, r)
 	asked := s.Clock().Now()
 
-	crash(t, server)
-	started := s.Clock().Now()
+	started := crash(t, server)
 	var guarded *driver.Guarded
 	_, err := tryOnce(t, other, ask("lock", "newcomer", time.Second))
 	if !errors.As(err, &guarded) || guarded.Left <= 0 || guarded.Left > guardTime || !driver.Answered(err) {
@@ -133,8 +134,7 @@ func TestGuardKeepsWhatIsKnown(t *testing.T) {
 	lease := grant.Lease
 	take(t, s, freed)
 	waiter := queue(t, s, ask("freed", "waiter", guardTime))
-	crash(t, server)
-	started := s.Clock().Now()
+	started := crash(t, server)
 	left, err := lease.Renew(inTime(t), guardTime)
 	if err != nil && !driver.Answered(err) {
 		left, err = lease.Renew(inTime(t), guardTime) // on a new connection

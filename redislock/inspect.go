@@ -37,7 +37,11 @@ func (s *Store) inspect(ctx context.Context, st *opened, name string, mode drive
 	if err != nil || len(fields) != 4 {
 		return nil, s.strange(ctx, fnInspect)
 	}
-	return readInfo(name, mode, fields), nil
+	info := readInfo(name, mode, fields)
+	if info.Guard > 0 {
+		info.Why = s.guardReason(ctx)
+	}
+	return info, nil
 }
 
 func readInfo(name string, mode driver.Mode, fields []rueidis.RedisMessage) *driver.Info {

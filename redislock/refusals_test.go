@@ -13,16 +13,22 @@ import (
 	"holdfast.dev/redislock"
 )
 
-// A server that becomes a replica while locks are held refuses what comes, and says so; what is held stays held, as far as is known.
+// A server that becomes a replica while locks are held refuses what comes. Another one is the primary now, or will be: so it is asked again,
+// and who gives up is told why; what is held stays held, as far as is known.
 func TestBecomesAReplica(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
 	locks := openLocks(t, "redis://"+s.Addr()+"?guard=0")
 	held := holdLock(t, locks, "held")
 	command(t, s, "REPLICAOF", "127.0.0.1", "1")
-	_, err := locks.Mutex("free").Lock(inTime(t))
-	refused(t, err, redislock.ErrReadOnly, true, "primary")
-	refused(t, held.Extend(inTime(t), 2*time.Hour), redislock.ErrReadOnly, true, "primary")
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := locks.Mutex("free").Lock(soon); !errors.Is(err, redislock.ErrReadOnly) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a lock on what was the primary: %v", err)
+	}
+	_, err := locks.Mutex("free").TryLock(inTime(t))
+	refused(t, err, redislock.ErrReadOnly, false, "primary")
+	refused(t, held.Extend(inTime(t), 2*time.Hour), redislock.ErrReadOnly, false, "primary")
 	if held.Err() != nil {
 		t.Errorf("a renewal that is refused ends the hold: %v", held.Err())
 	}

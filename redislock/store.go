@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,7 +48,11 @@ type Store struct {
 
 	opening chan struct{} // has an element while somebody opens the store; a mutex that knows contexts
 	state   atomic.Pointer[opened]
-	longest time.Duration    // the guard that the store had when it was opened last; whoever opens has it
+	longest time.Duration // the guard that the store had when it was opened last; whoever opens has it
+	last    contact       // and what it needed to know of its replicas
+	served  atomic.Bool   // a primary has answered
+	proofs  proofs
+	why     reason
 	inbox   *redisconn.Inbox // nil until the store was opened once
 	channel string
 	deaf    atomic.Int64 // when the inbox went down last: a wall time, in nanoseconds
@@ -70,6 +75,7 @@ type Store struct {
 type opened struct {
 	id    string
 	guard time.Duration
+	contact
 }
 
 var (
@@ -149,7 +155,7 @@ func (s *Store) open(ctx context.Context) (*opened, error) {
 			return nil, s.failure(err)
 		}
 	}
-	s.longest = st.guard
+	s.longest, s.last = st.guard, st.contact
 	s.state.Store(st)
 	return st, nil
 }
@@ -162,13 +168,28 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	}
 	guard = max(guard, s.longest, 0) // the server may have forgotten it, but not the holds that were granted under it
 	r, err := s.found(ctx, fnFind, nil)
-	if err == nil && len(r.rest) == 0 {
-		r, err = s.found(ctx, fnOpen, []string{randomText(), micros(guard)})
-	}
 	if err != nil {
 		return nil, err
 	}
-	if len(r.rest) != 3 || r.text(0) == "" {
+	kept := contact{lag: r.span(3), replicas: int(r.number(4))}
+	want, err := s.contacts(ctx, kept)
+	if err != nil {
+		return nil, err
+	}
+	isNew := len(r.rest) == 0
+	if isNew {
+		want = want.atLeast(s.last)
+	}
+	if isNew || want != kept {
+		written, err := s.found(ctx, fnOpen, []string{randomText(), micros(guard), micros(want.lag), strconv.Itoa(want.replicas)})
+		switch {
+		case err == nil:
+			r = written
+		case isNew || !driver.Answered(err): // else the store is there, and a server that writes nothing now can be told later
+			return nil, err
+		}
+	}
+	if len(r.rest) != 5 || r.text(0) == "" {
 		return nil, s.strange(ctx, fnOpen)
 	}
 	if r.number(1) != format {
@@ -178,7 +199,11 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	if found := r.span(2); s.config.guard != nil && found != *s.config.guard {
 		return nil, &driver.Refused{Err: &GuardError{Asked: *s.config.guard, Found: found, Key: s.keys.store()}}
 	}
-	return &opened{id: r.text(0), guard: r.span(2)}, nil
+	st := &opened{id: r.text(0), guard: r.span(2), contact: contact{lag: r.span(3), replicas: int(r.number(4))}}
+	if st.guard > 0 && st.maxTTL() < coreMinTTL {
+		return nil, &driver.Refused{Err: &ShortGuardError{Guard: st.guard, Fence: st.fence()}}
+	}
+	return st, nil
 }
 
 // found calls one of the functions that tell of the store.
@@ -275,7 +300,11 @@ func (s *Store) failure(err error) error {
 	if s.life.Err() != nil {
 		return s.closed()
 	}
-	if err = redisconn.Error(err); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+	err = redisconn.Error(err)
+	if refused, ok := err.(*driver.Refused); ok && errors.Is(err, ErrReadOnly) && s.served.Load() {
+		return refused.Err // it was the primary, and is no more: another one is, or will be
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		err = fmt.Errorf("the connection ended before the answer came; what was asked may have been done: %w", err)
 	}
 	return err

@@ -58,6 +58,15 @@ func (l *Library) missing(ctx context.Context, c rueidis.Client, keys []string) 
 		" as often as it is loaded; find out who runs FUNCTION FLUSH or DELETE"}
 }
 
+// Command is a call of the function, for what is to be sent together with other commands. If [Library.IsMissing] says so of its error, it
+// is to be called by Call.
+func (l *Library) Command(c rueidis.Client, function string, keys, args []string) rueidis.Completed {
+	return build(c, function, keys, args)
+}
+
+// IsMissing reports whether a call has failed, and has done nothing, because the server does not have the library.
+func (l *Library) IsMissing(err error) bool { return notFound(err) }
+
 func build(c rueidis.Client, function string, keys, args []string) rueidis.Completed {
 	return c.B().Fcall().Function(function).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }

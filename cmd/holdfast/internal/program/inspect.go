@@ -97,7 +97,11 @@ func describe(out io.Writer, kind, name string, info *holdfast.Info) {
 		fmt.Fprintf(out, "%s is held, %d waiting\n", what, len(info.Waiters))
 	}
 	if info.Guard > 0 {
-		fmt.Fprintf(out, "  the store restarted: nothing is granted for another %s\n", say.Duration(info.Guard))
+		why := info.Why
+		if why == "" {
+			why = "the store has just begun to serve"
+		}
+		fmt.Fprintf(out, "  %s; locks granted before may still be valid: nothing is granted for another %s\n", why, say.Duration(info.Guard))
 	}
 	if len(info.Holders) > 0 {
 		t := &table{indent: "  "}

@@ -76,9 +76,6 @@ func (p *Plan) words(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) && p.Wait > 0 {
 		text += fmt.Sprintf("; %v was not long enough", p.Wait)
 	}
-	if errors.Is(err, holdfast.ErrGuarded) {
-		text += "; guard= in the store's URL sets for how long"
-	}
 	return text
 }
 

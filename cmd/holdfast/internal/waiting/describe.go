@@ -19,7 +19,7 @@ func (w *wait) describe(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("place %d", w.Place))
 	}
 	if left := w.Guard - passed; left > 0 {
-		parts = append(parts, fmt.Sprintf("the store just started, and grants nothing for another %s (guard=)", say.Duration(left)))
+		parts = append(parts, fmt.Sprintf("nothing is granted for another %s (guard=)", say.Duration(left)))
 	}
 	if len(w.Holders) > 0 {
 		parts = append(parts, describeHolders(w.Holders, passed, now))
@@ -34,8 +34,12 @@ func (w *wait) describeGuard(now time.Time) string {
 	if left <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: the store started not long ago, and locks that it granted before may still be held: it grants nothing for another %s; "+
-		"guard= in its URL sets for how long, and the first to use a store sets it for all", say.Quote(w.key.name), say.Duration(left))
+	why := w.Why
+	if why == "" {
+		why = "the store has just begun to serve"
+	}
+	return fmt.Sprintf("%s: %s; locks granted before may still be valid: %s left; guard= sets it (in the store's URL; the first to use a store sets it for all)",
+		say.Quote(w.key.name), why, say.Duration(left))
 }
 
 // describeHolders tells about the first holder, and counts the others.

@@ -27,7 +27,7 @@ func TestDescribe(t *testing.T) {
 		{holdfast.Progress{Holders: []holdfast.Holder{nameless}}, `held since 11:58:58 by someone without a label, `},
 		{holdfast.Progress{Holders: []holdfast.Holder{odd}}, `held since 11:58:58 by "h:1 \x1b[2J", `},
 		{holdfast.Progress{Holders: []holdfast.Holder{old}}, `held since Nov 13 11:59 by h:1 job, `},
-		{holdfast.Progress{Guard: 12 * time.Second}, `the store just started, and grants nothing for another 10s (guard=), `},
+		{holdfast.Progress{Guard: 12 * time.Second}, `nothing is granted for another 10s (guard=), `},
 		{holdfast.Progress{Guard: time.Second}, ``}, // it is over
 	} {
 		w := &wait{key: key{name: "x\u202e"}, since: now.Add(-90 * time.Second), seen: now.Add(-2 * time.Second), Progress: c.progress}

@@ -284,8 +284,9 @@ func TestNothingAfterDone(t *testing.T) {
 func TestGuardIsTold(t *testing.T) {
 	const left = 28 * time.Second
 	explained := func(name, left string) string {
-		return "holdfast: \"" + name + "\": the store started not long ago, and locks that it granted before may still be held: " +
-			"it grants nothing for another " + left + "; guard= in its URL sets for how long, and the first to use a store sets it for all\n"
+		why := map[string]string{"x": "this Redis started 2s ago", "y": "the store has just begun to serve"}[name]
+		return "holdfast: \"" + name + "\": " + why + "; locks granted before may still be valid: " + left +
+			" left; guard= sets it (in the store's URL; the first to use a store sets it for all)\n"
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p, silent := new(page), new(page)
@@ -293,13 +294,13 @@ func TestGuardIsTold(t *testing.T) {
 		quiet.SetQuiet(true)
 		hushed := newDisplay(quiet, true, nil)
 		for _, d := range []*Display{newDisplay(say.New(p), false, nil), newDisplay(say.New(p), false, &fakeScreen{width: 200})} {
-			d.Observe(t.Context(), waits("x", 0, holdfast.Progress{Place: 1, Guard: left}))
+			d.Observe(t.Context(), waits("x", 0, holdfast.Progress{Place: 1, Guard: left, Why: "this Redis started 2s ago"}))
 			expect(t, "at once", p.after(0), explained("x", "28s"))
 			d.Observe(t.Context(), waits("x", 0, holdfast.Progress{Place: 1, Guard: left}))
 			expect(t, "only once", p.after(999*time.Millisecond), "")
 			if d.screen != nil {
 				expect(t, "after a second", p.after(time.Millisecond),
-					status(`"x": place 1, the store just started, and grants nothing for another 27s (guard=), waiting for 1.0s`))
+					status(`"x": place 1, nothing is granted for another 27s (guard=), waiting for 1.0s`))
 			}
 			d.Observe(t.Context(), waits("y", 0, holdfast.Progress{Guard: left / 2}))
 			want := explained("y", "14s")

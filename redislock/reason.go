@@ -1,0 +1,44 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A reason is why the guard is on, in words. It is asked for at most once a second, whoever wants to know.
+type reason struct {
+	mu    sync.Mutex
+	text  string
+	asked time.Time
+}
+
+// guardReason says why the server grants nothing, for people; "" if nobody knows.
+func (s *Store) guardReason(ctx context.Context) string {
+	s.why.mu.Lock()
+	defer s.why.mu.Unlock()
+	if time.Since(s.why.asked) < time.Second {
+		return s.why.text
+	}
+	text, err := s.client.Do(ctx, s.client.B().Info().Section("server", "replication").Build()).ToString()
+	if err != nil {
+		return s.why.text
+	}
+	s.why.asked, s.why.text = time.Now(), explainGuard(readInfoText(text))
+	return s.why.text
+}
+
+// explainGuard reads it from INFO.
+func explainGuard(info map[string]string) string {
+	up, err := strconv.Atoi(info["uptime_in_seconds"])
+	switch {
+	case strings.Trim(info["master_replid2"], "0") != "": // it has followed another one
+		return "this Redis has taken over as the primary"
+	case err == nil:
+		return fmt.Sprintf("this Redis started %v ago", time.Duration(up)*time.Second)
+	}
+	return ""
+}
