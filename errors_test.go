@@ -63,7 +63,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 	}
 	guarded := (&holdfast.GuardedError{Name: "a", Left: 7 * time.Second, Err: context.Canceled}).Error()
-	for _, word := range []string{`lock "a"`, "7s", "restart or failover", "gave up waiting: context canceled"} {
+	for _, word := range []string{`lock "a"`, "7s left", "granted before may still be valid", "gave up waiting: context canceled"} {
 		if !strings.Contains(guarded, word) {
 			t.Errorf("%q does not say %q", guarded, word)
 		}

@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/filelock"
 )
 
-const unknownScheme = `this program has no driver for nowhere://; it has: deaf-test://, file://, redis://, rediss://, remote-test://`
+const unknownScheme = `this program has no driver for nowhere://; it has: deaf-test://, file://, redis://, redis+sentinel://, rediss://, rediss+sentinel://, remote-test://`
 
 func TestWhereTheStoreIs(t *testing.T) {
 	w := newWorld(t)

@@ -20,7 +20,7 @@ func TestGuardedAndNameless(t *testing.T) {
 	var b strings.Builder
 	describe(&b, "lock", "x", info)
 	want := `lock "x" is not held, 1 waiting
-  the store restarted: nothing is granted for another 12s
+  the store has just begun to serve; locks granted before may still be valid: nothing is granted for another 12s
   WAITER             WANTS   FOR  PLACE
   (without a label)  shared  0s   1
 `
