@@ -82,8 +82,19 @@ func (r *Redis) Follow(ctx context.Context, addr string) error {
 
 // Failover lets a primary hand over to one of its replicas, which must be able to reach it, and waits until it is a replica itself
 // (FAILOVER). If that does not come about before ctx ends it is called off.
-func (r *Redis) Failover(ctx context.Context) error {
-	if _, err := r.Do(ctx, "FAILOVER"); err != nil {
+func (r *Redis) Failover(ctx context.Context) error { return r.failover(ctx, "FAILOVER") }
+
+// FailoverTo is Failover to the replica that has announced this address.
+func (r *Redis) FailoverTo(ctx context.Context, addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("handing over to %q: write host:port: %w", addr, err)
+	}
+	return r.failover(ctx, "FAILOVER", "TO", host, port)
+}
+
+func (r *Redis) failover(ctx context.Context, command ...string) error {
+	if _, err := r.Do(ctx, command...); err != nil {
 		return err
 	}
 	err := await(ctx, r.current().ended, func(ctx context.Context) error {

@@ -74,6 +74,22 @@ func TestRedisFailover(t *testing.T) {
 	}
 }
 
+// It hands over to the one that it is told, and goes on if there is no such.
+func TestRedisFailoverTo(t *testing.T) {
+	one := start(t)
+	start(t, servers.RedisReplicaOf(one), servers.RedisAnnounce("127.0.0.1:1"))
+	two := start(t, servers.RedisReplicaOf(one))
+	for _, nobody := range []string{"nowhere", "127.0.0.1:2"} {
+		if err := one.FailoverTo(patience(t), nobody); err == nil {
+			t.Errorf("it hands over to %s", nobody)
+		}
+	}
+	until(t, "it hands over", func(ctx context.Context) bool { return one.FailoverTo(ctx, two.Addr()) == nil })
+	if role, err := two.Role(patience(t)); role != "master" || err != nil {
+		t.Errorf("the replica is a %q, %v", role, err)
+	}
+}
+
 // A restart keeps what a server has written into its own settings; RestartAs does not.
 func TestRedisRestartAs(t *testing.T) {
 	primary := start(t)

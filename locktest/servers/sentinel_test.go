@@ -172,6 +172,20 @@ func TestSentinelSecrets(t *testing.T) {
 	}
 }
 
+// In a hurry it is quick, also after a restart.
+func TestSentinelHurry(t *testing.T) {
+	s := watched(t, start(t), 1, 0, servers.SentinelHurry())[0]
+	for range 2 {
+		answer, err := s.Do(patience(t), "SENTINEL", "DEBUG")
+		if text := fmt.Sprint(answer); err != nil || !strings.Contains(text, "PUBLISH-PERIOD 300") {
+			t.Errorf("its times are %s, %v", text, err)
+		}
+		if err := s.Restart(patience(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestSentinelSettings(t *testing.T) {
 	primary := start(t)
 	s := watched(t, primary, 1, 0, servers.SentinelQuorum(3), servers.SentinelDownAfter(1500*time.Millisecond),
