@@ -21,7 +21,7 @@ func Control(c control.Control, broken bool) Kind {
 			if err != nil {
 				return nil, err
 			}
-			network, err := NewNetwork(server.Addr(), o.Processes)
+			network, err := NewNetwork(o.Processes, server.Addr())
 			if err != nil {
 				return nil, errors.Join(err, server.Close())
 			}
@@ -98,9 +98,9 @@ func (a *controlArena) do(ctx context.Context, s *Scene, step control.Step) erro
 
 // holdInside keeps back what one process sends from the moment on at which it is inside.
 func (a *controlArena) holdInside(ctx context.Context, s *Scene, length time.Duration) error {
-	held := a.network[0]
+	held := a.network[0][0]
 	err := s.Workers.Inside(ctx, func(process int) {
-		held = a.network[process]
+		held = a.network[process][0]
 		held.HoldRequests()
 	})
 	if err != nil {

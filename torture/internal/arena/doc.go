@@ -70,6 +70,11 @@ type Arena interface {
 	Close() error
 }
 
+// An arena that must be Warm has a store that serves nobody at first. Warm returns when it does.
+type Warm interface {
+	Warm(ctx context.Context) error
+}
+
 // An arena with a Pulse has a server that can be asked something, so that it is known when it had no time to answer.
 type Pulse interface {
 	Pulse(ctx context.Context) error

@@ -9,28 +9,43 @@ import (
 	"holdfast.dev/locktest/netfault"
 )
 
-// A Network has a proxy on the way of each process to a server.
-type Network []*netfault.Proxy
+// A Way is what one process can reach: a proxy to each server that it has to do with.
+type Way []*netfault.Proxy
 
-// NewNetwork makes as many ways to a server.
-func NewNetwork(target string, ways int) (Network, error) {
-	var n Network
-	for range ways {
-		p, err := netfault.New(target)
-		if err != nil {
-			return nil, errors.Join(err, n.Close())
+// Addr is where the process finds the first of them.
+func (w Way) Addr() string { return w[0].Addr() }
+
+// A Network has a way for each process.
+type Network []Way
+
+// NewNetwork makes as many ways to servers.
+func NewNetwork(ways int, targets ...string) (Network, error) {
+	n := make(Network, ways)
+	for i := range n {
+		for _, target := range targets {
+			p, err := netfault.New(target)
+			if err != nil {
+				return nil, errors.Join(err, n.Close())
+			}
+			n[i] = append(n[i], p)
 		}
-		n = append(n, p)
 	}
 	return n, nil
+}
+
+// each does something to all proxies.
+func (n Network) each(do func(*netfault.Proxy)) {
+	for _, way := range n {
+		for _, p := range way {
+			do(p)
+		}
+	}
 }
 
 // Close ends all ways.
 func (n Network) Close() error {
 	var all []error
-	for _, p := range n {
-		all = append(all, p.Close())
-	}
+	n.each(func(p *netfault.Proxy) { all = append(all, p.Close()) })
 	return errors.Join(all...)
 }
 
@@ -44,13 +59,9 @@ func (n Network) some(s *Scene) Network {
 
 // during does something to ways, lets it last, and mends them.
 func (n Network) during(ctx context.Context, s *Scene, length time.Duration, do func(*netfault.Proxy)) error {
-	for _, p := range n {
-		do(p)
-	}
+	n.each(do)
 	err := s.Pass(ctx, length)
-	for _, p := range n {
-		p.Heal()
-	}
+	n.each((*netfault.Proxy).Heal)
 	return err
 }
 
@@ -94,12 +105,8 @@ func (n Network) Causes() map[driver.Fault]Cause {
 // lateRequest keeps requests back, breaks their connections, and lets them arrive when their senders have undone them long ago.
 func (n Network) lateRequest(ctx context.Context, s *Scene) error {
 	length, ways := s.Between(0.2, 2), n.some(s)
-	for _, p := range ways {
-		p.HoldRequests()
-	}
+	ways.each((*netfault.Proxy).HoldRequests)
 	err := s.Pass(ctx, s.Between(0.05, 0.2))
-	for _, p := range ways {
-		p.Strand() // the clients connect anew, and what they send then arrives before
-	}
+	ways.each((*netfault.Proxy).Strand) // the clients connect anew, and what they send then arrives before
 	return errors.Join(err, ways.during(ctx, s, length, func(*netfault.Proxy) {}))
 }

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"holdfast.dev"
 	"holdfast.dev/driver"
 	"holdfast.dev/locktest/servers"
 	"holdfast.dev/redislock"
@@ -46,10 +42,7 @@ func startRedis(ctx context.Context, o Options) (Arena, error) {
 	info, err := server.Info(ctx, "server")
 	if err == nil {
 		a.version = "redis " + info["redis_version"]
-		a.network, err = NewNetwork(server.Addr(), o.Processes)
-	}
-	if err == nil {
-		err = a.beginGuard(ctx)
+		a.network, err = NewNetwork(o.Processes, server.Addr())
 	}
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
@@ -73,17 +66,9 @@ func (a *redisArena) url(addr string) string {
 	return fmt.Sprintf("redis://%s?guard=%v&claim=%v&timeout=%v", addr, a.guard(), a.options.TTL/2, max(a.options.TTL, time.Second))
 }
 
-// beginGuard lets the guard of a new server pass, so that a round does not begin with it.
-func (a *redisArena) beginGuard(ctx context.Context) error {
-	locks, err := holdfast.Open(ctx, a.url(a.server.Addr()))
-	if err != nil {
-		return err
-	}
-	hold, err := locks.Mutex("first", holdfast.TTL(a.options.TTL)).Lock(ctx)
-	if err == nil {
-		err = hold.Unlock()
-	}
-	return errors.Join(err, locks.Close())
+// Warm lets the guard of a new server pass.
+func (a *redisArena) Warm(ctx context.Context) error {
+	return lockOnce(ctx, a.url(a.server.Addr()), a.options.TTL)
 }
 
 func (a *redisArena) Store(process int) string { return a.url(a.network[process].Addr()) }
@@ -91,19 +76,8 @@ func (a *redisArena) Versions() []string       { return []string{a.version} }
 func (a *redisArena) Close() error             { return errors.Join(a.network.Close(), a.server.Close()) }
 
 func (a *redisArena) Causes() map[driver.Fault]Cause {
-	command := func(loses bool, args ...string) Cause {
-		return Cause{Loses: loses, Do: func(ctx context.Context, _ *Scene) error {
-			_, err := a.server.Do(ctx, args...)
-			return err
-		}}
-	}
-	return merge(processCauses(), a.network.Causes(), serverCauses(a.server.Server, a.guard()+time.Second, a.forget), map[driver.Fault]Cause{
-		driver.ScriptFlush:  command(false, "SCRIPT", "FLUSH"),
-		driver.FunctionLoss: command(false, "FUNCTION", "FLUSH"),
-		driver.ClientKill:   command(false, "CLIENT", "KILL", "SKIPME", "yes", "TYPE", "normal"),
-		driver.Flush:        command(true, "FLUSHALL"),
-		driver.DeleteKey:    {Loses: true, Do: a.deleteKey},
-		driver.Evict:        {Loses: true, Do: a.evict},
+	primary := func() *servers.Redis { return a.server }
+	return merge(processCauses(), a.network.Causes(), serverCauses(a.server.Server, a.guard()+time.Second, a.forget), dataCauses(primary), map[driver.Fault]Cause{
 		driver.ClockBack: {Do: func(_ context.Context, s *Scene) error {
 			return a.step(-time.Duration(1+s.Random.IntN(120)) * time.Second)
 		}},
@@ -123,57 +97,6 @@ func (a *redisArena) forget() error {
 	return os.RemoveAll(filepath.Join(a.server.Dir(), "appendonlydir"))
 }
 
-// keys are those of locks.
-func (a *redisArena) keys(ctx context.Context) ([]string, error) {
-	answer, err := a.server.Do(ctx, "KEYS", "*")
-	if err != nil {
-		return nil, err
-	}
-	var keys []string
-	all, _ := answer.([]any)
-	for _, k := range all {
-		if key, _ := k.(string); key != "holdfast:store" && !strings.HasPrefix(key, filler) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys, nil
-}
-
-func (a *redisArena) deleteKey(ctx context.Context, s *Scene) error {
-	keys, err := a.keys(ctx)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	_, err = a.server.Do(ctx, "DEL", keys[s.Random.IntN(len(keys))])
-	return err
-}
-
-// filler begins the names of keys that fill the memory.
-const filler = "filler:"
-
-// evict makes the server throw out what it likes, and then gives it its memory back.
-func (a *redisArena) evict(ctx context.Context, _ *Scene) error {
-	info, err := a.server.Info(ctx, "memory")
-	if err != nil {
-		return err
-	}
-	used, err := strconv.ParseInt(info["used_memory"], 10, 64)
-	if err != nil {
-		return fmt.Errorf("used_memory: %w", err)
-	}
-	config := func(name, value string) error {
-		_, err := a.server.Do(ctx, "CONFIG", "SET", name, value)
-		return err
-	}
-	err = errors.Join(config("maxmemory-policy", "allkeys-random"), config("maxmemory", strconv.FormatInt(used/2, 10)))
-	_, full := a.server.Do(ctx, "SET", filler+"1", "")
-	if _, isAnswer := full.(servers.RedisError); isAnswer {
-		full = nil // there was nothing more to throw out
-	}
-	return errors.Join(err, full, config("maxmemory", "0"), config("maxmemory-policy", "noeviction"))
-}
-
 // Settle sets the clock right: what ends by it would otherwise stay for as long as it was set back.
 func (a *redisArena) Settle(context.Context) error {
 	if a.stepped >= 0 {
@@ -182,21 +105,5 @@ func (a *redisArena) Settle(context.Context) error {
 	return a.step(-a.stepped)
 }
 
-// Left names keys, with the time that they will still live and what is in them.
-func (a *redisArena) Left(ctx context.Context) ([]string, error) {
-	keys, err := a.keys(ctx)
-	secrets := regexp.MustCompile("[0-9a-f]{48}") // the ids of attempts, which are printed nowhere
-	for i, key := range keys {
-		left, err := a.server.Do(ctx, "PTTL", key)
-		if err != nil {
-			return nil, err
-		}
-		fields, err := a.server.Do(ctx, "HGETALL", key)
-		if err != nil {
-			fields = "" // no hash
-		}
-		shown := secrets.ReplaceAllString(fmt.Sprint(fields), "…")
-		keys[i] = fmt.Sprintf("%s (for %v ms, %.200q)", key, left, shown)
-	}
-	return keys, err
-}
+// Left names keys.
+func (a *redisArena) Left(ctx context.Context) ([]string, error) { return leftIn(ctx, a.server) }

@@ -28,7 +28,7 @@ type line struct {
 // dial connects over a way. Nothing on it takes for ever.
 func (s *stage) dial(way int) *line {
 	s.Helper()
-	conn, err := net.Dial("tcp", s.redis().network[way].Addr())
+	conn, err := net.Dial("tcp", s.way(way).Addr())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (l *line) ask(command string) (string, error) {
 
 // works reports whether a new connection over the way does.
 func (s *stage) works(way int) bool {
-	conn, err := net.Dial("tcp", s.redis().network[way].Addr())
+	conn, err := net.Dial("tcp", s.way(way).Addr())
 	if err != nil {
 		return false
 	}
@@ -240,7 +240,7 @@ func (s *stage) held(l *line, d netfault.Direction) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
-	if err := s.redis().network[l.way].AwaitHeld(ctx, d, 1); err != nil {
+	if err := s.way(l.way).AwaitHeld(ctx, d, 1); err != nil {
 		s.Fatal(err)
 	}
 }

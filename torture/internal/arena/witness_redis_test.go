@@ -7,14 +7,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"holdfast.dev/locktest/netfault"
+	"holdfast.dev/locktest/servers"
 )
 
 func (s *stage) redis() *redisArena { return s.arena.(*redisArena) }
 
+// server is the one that is written to.
+func (s *stage) server() *servers.Redis { return s.redis().server }
+
+// way is that of a process to it.
+func (s *stage) way(process int) *netfault.Proxy { return s.redis().network[process][0] }
+
 // do asks the server itself.
 func (s *stage) do(args ...string) any {
 	s.Helper()
-	answer, err := s.redis().server.Do(s.Context(), args...)
+	answer, err := s.server().Do(s.Context(), args...)
 	if err != nil {
 		s.Fatalf("%.40q: %v", args, err)
 	}
@@ -37,7 +46,7 @@ func (s *stage) clients(name string) []string {
 
 func (s *stage) info(section, field string) string {
 	s.Helper()
-	info, err := s.redis().server.Info(s.Context(), section)
+	info, err := s.server().Info(s.Context(), section)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -50,7 +59,7 @@ func restarted(s *stage) {
 	s.do("SET", "kept", "yes")
 	before, pid := s.info("server", "run_id"), s.info("server", "process_id")
 	s.play(func() {
-		if _, err := s.redis().server.Do(s.Context(), "PING"); err == nil {
+		if _, err := s.server().Do(s.Context(), "PING"); err == nil {
 			s.Error("the server answers")
 		}
 	})
@@ -167,6 +176,7 @@ func deleteKey(s *stage) {
 	for _, name := range names {
 		s.do("SET", name, "") // no client looks after it
 	}
+	s.do("SET", "holdfast:store", "")
 	s.play()
 	s.same("keys that are left", s.do(append([]string{"EXISTS"}, names...)...), int64(2))
 	s.same("the store's own", s.do("EXISTS", "holdfast:store"), int64(1))

@@ -97,6 +97,11 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.closes = append(r.closes, r.arena.Close)
+	if cold, is := r.arena.(arena.Warm); is {
+		if err := cold.Warm(ctx); err != nil {
+			return err
+		}
+	}
 	said, err := os.Create(filepath.Join(r.dir, "log.txt"))
 	if err != nil {
 		return err
