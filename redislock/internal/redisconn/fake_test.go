@@ -15,9 +15,10 @@ type fake struct {
 	address string
 
 	mu       sync.Mutex
-	place    place  // of the primary
-	master   string // the address in SENTINEL MASTER, if that is another
-	declines string // to everything
+	place    place    // of the primary
+	master   string   // the address in SENTINEL MASTER, if that is another
+	replicas []string // of SENTINEL REPLICAS: host, port and run_id, separated by commas
+	declines string   // to everything
 	silent   bool
 	asked    int
 }
@@ -83,6 +84,14 @@ func (f *fake) answer(request string) string {
 		return "+OK\r\n"
 	case strings.Contains(request, "GET-MASTER"):
 		return array(host, port)
+	}
+	if strings.Contains(request, "REPLICAS") {
+		all := fmt.Sprintf("*%d\r\n", len(f.replicas))
+		for _, r := range f.replicas {
+			part := strings.Split(r, ",")
+			all += array("ip", part[0], "port", part[1], "runid", part[2])
+		}
+		return all
 	}
 	f.asked++
 	if f.master != "" {

@@ -95,6 +95,28 @@ func TestOptionsRefuse(t *testing.T) {
 		"rediss://h?key=" + empty:                      "needs cert=FILE",
 		"rediss://h?cert=" + empty + "&key=/" + canary: "cannot be read",
 		"rediss://h?cert=" + empty + "&key=" + empty:   "not a pair",
+		"redis://h?sentinel-user=x":                    "is not known",
+
+		"redis+sentinel://":                                   "what they call the primary",
+		"redis+sentinel://a,b,c":                              "what they call the primary",
+		"redis+sentinel://a,b,c/":                             "/mymaster",
+		"redis+sentinel://a/" + canary + "!":                  "/mymaster",
+		"redis+sentinel://a//2":                               "/mymaster",
+		"redis+sentinel://a/m/" + canary:                      "/mymaster/0",
+		"redis+sentinel://a/m/1/2":                            "number of a database",
+		"redis+sentinel://a,b,a:26379/m":                      "names a Sentinel twice",
+		"redis+sentinel://a/m?sentinel-user=" + canary:        "is missing",
+		"redis+sentinel://a/m?sentinel-password=":             "is missing or empty",
+		"redis+sentinel://a/m?sentinel-user=x&sentinel-user=": "more than once",
+		"redis+sentinel://a/m?ca=" + canary:                   "write rediss+sentinel://",
+		"rediss+sentinel://a/m?servername=":                   "is empty",
+		"redis+sentinel://a/m?nat=" + canary:                  "nat=TOLD=REACHED,TOLD=REACHED",
+		"redis+sentinel://a/m?nat=":                           "nat=TOLD=REACHED",
+		"redis+sentinel://a/m?nat=a:1=b:2,":                   "nat=TOLD=REACHED",
+		"redis+sentinel://a/m?nat=a:1=b":                      "nat=TOLD=REACHED",
+		"redis+sentinel://a/m?nat=a:0=b:1":                    "nat=TOLD=REACHED",
+		"redis+sentinel://a/m?nat=a:1=b:1=c:1":                "nat=TOLD=REACHED",
+		"redis+sentinel://a/m?nat=a:1=b:1,A:01=c:1":           "each address that is told once",
 	} {
 		u, err := driver.ParseURL(url)
 		if err != nil {
@@ -128,5 +150,41 @@ func TestOptionsTLS(t *testing.T) {
 	}
 	if _, err := Options(u); err == nil || !strings.Contains(err.Error(), "contradicts") {
 		t.Errorf("insecure beside ca: %v", err)
+	}
+}
+
+func TestOptionsSentinel(t *testing.T) {
+	o := options(t, "redis+sentinel://me:"+canary+"@h1,h2:7000,[::1]/my.master_1-x/3?timeout=1s&sentinel-user=su&sentinel-password="+canary+
+		"&nat=10.0.0.1:6379=Localhost:7001,[::0001]:06379=127.0.0.1:7002")
+	s := o.sentinels
+	if fmt.Sprint(s.addresses) != "[h1:26379 h2:7000 [::1]:26379]" || s.name != "my.master_1-x" || s.user != "su" || s.password.Reveal() != canary {
+		t.Errorf("%q %q %q", s.addresses, s.name, s.user)
+	}
+	if o.SelectDB != 3 || o.TLSConfig != nil || s.limit != time.Second/2 {
+		t.Errorf("database %d, limit %v", o.SelectDB, s.limit)
+	}
+	for told, want := range map[string]string{"10.0.0.1:6379": "localhost:7001", "[::1]:6379": "127.0.0.1:7002", "10.0.0.1:6380": "10.0.0.1:6380"} {
+		if got := o.reachable(told); got != want {
+			t.Errorf("%s is reached at %s", told, got)
+		}
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", o, o, &o, o); strings.Contains(text, canary) || !strings.Contains(text, "my.master_1-x") {
+		t.Errorf("printed: %s", text)
+	}
+	if words, err := o.greeting(); err != nil || fmt.Sprint(words) != "[HELLO 2 AUTH me "+canary+"]" {
+		t.Errorf("the greeting has %d words, %v", len(words), err)
+	}
+	if o := options(t, "redis+sentinel://h1/m"); !o.sentinels.password.Empty() || o.AuthCredentialsFn != nil || o.SelectDB != 0 {
+		t.Error("a password that nobody gave")
+	}
+}
+
+// TestOptionsSentinelTLS: every server has a name of its own, unless the URL says otherwise.
+func TestOptionsSentinelTLS(t *testing.T) {
+	for url, want := range map[string]string{"rediss+sentinel://h1,h2/m": "10.0.0.1", "rediss+sentinel://h1/m?servername=x": "x", "rediss://h": "10.0.0.1"} {
+		o := options(t, url)
+		if got := o.tlsFor("10.0.0.1:6379"); got.ServerName != want || got.MinVersion != tls.VersionTLS12 {
+			t.Errorf("%s: %q", url, got.ServerName)
+		}
 	}
 }
