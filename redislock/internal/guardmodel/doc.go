@@ -1,0 +1,2 @@
+// Package guardmodel is a model of the guard.
+package guardmodel
