@@ -72,6 +72,16 @@ func connections(t *testing.T, s *servers.Redis) string {
 	return strings.Join(ids, " ")
 }
 
+func proxyTo(t *testing.T, address string) *netfault.Proxy {
+	t.Helper()
+	proxy, err := netfault.New(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	return proxy
+}
+
 // TestInboxFollows: the connection for requests breaks and finds the primary elsewhere; so must the inbox.
 func TestInboxFollows(t *testing.T) {
 	p := newPair(t, "")
@@ -267,11 +277,7 @@ func TestDoubtIsPatient(t *testing.T) {
 // TestIsolated: nobody answers any more at the old primary, which is reached by nat=. timeout= is ten minutes: it is the Sentinels who tell.
 func TestIsolated(t *testing.T) {
 	old, fresh := start(t), start(t)
-	proxy, err := netfault.New(old.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
+	proxy := proxyTo(t, old.Addr())
 	told := [2]string{"192.0.2.1:6379", "192.0.2.2:6379"} // addresses that nobody has
 	all, hosts := fakes(t, place{told[0], 1})
 	c := dial(t, "redis+sentinel://"+hosts+"/m?timeout=10m&nat="+told[0]+"="+proxy.Addr()+","+told[1]+"="+fresh.Addr())
