@@ -32,6 +32,11 @@ type origin struct {
 
 // Explore looks at every state that can be reached, the near ones first, until it finds two holders or has seen limit states.
 func (m *Model) Explore(limit int) Result {
+	return m.search(limit, (*State).violated)
+}
+
+// search is Explore for whatever is wanted.
+func (m *Model) search(limit int, wanted func(*State) bool) Result {
 	seen := newStates()
 	t := m.Initial()
 	seen.add(&t)
@@ -48,7 +53,7 @@ func (m *Model) Explore(limit int) Result {
 				continue
 			}
 			origins = append(origins, origin{at, v})
-			if t.violated() {
+			if wanted(&t) {
 				return Result{States: seen.count, Depth: depth + 1, Trace: trace(origins)}
 			}
 		}

@@ -26,15 +26,18 @@ func (m *Model) restart(s *State, i int, found int8, replica bool) bool {
 	if i >= m.Setup.Nodes || n.up || replica && int(s.newest) == i || found == older && n.saved == (data{}) || !s.spend(restarts) {
 		return false
 	}
-	m.newID(s, i)
+	if !replica { // a replica takes its id from its data, and has another as soon as it is promoted
+		m.newID(s, i)
+	}
 	switch found {
 	case empty:
 		n.data = data{need: m.setting(i)} // clients open the store anew, and read the settings
-		n.was = 0
+		n.reign, n.was = s.reigns, 0
 	case older:
 		n.data = n.saved
 	}
-	n.up, n.uptime, n.moved, n.secondID = true, 0, false, false
+	n.data.marker = min(n.data.marker, other)
+	n.up, n.uptime, n.alone, n.moved, n.secondID = true, 0, 0, false, false
 	n.memory = m.blank()
 	n.follows = primary
 	if replica {
@@ -89,12 +92,13 @@ func (m *Model) flush(s *State, i int) bool {
 }
 
 // freeBacklog happens to a primary that has had no replica for repl-backlog-ttl.
-func (m *Model) freeBacklog(s *State, i int) bool {
-	if !s.serves(i) || s.followed(i) || !s.spend(backlogs) {
+func (m *Model) freeBacklog(s *State, i int, soon bool) bool {
+	n := &s.nodes[i]
+	if !s.serves(i) || s.followed(i) || soon && !s.spend(soonFreed) || !soon && (n.alone < m.guard() || !s.spend(backlogs)) {
 		return false
 	}
 	m.newID(s, i)
-	s.nodes[i].secondID = false
+	n.secondID = false
 	return true
 }
 

@@ -82,7 +82,7 @@ func (m *Model) neverReplicated(s *State, i int) bool {
 	return (!r.NeverOffset || !n.moved) &&
 		(!r.NeverSecondID || !n.secondID) &&
 		(!r.NeverUptime || n.uptime >= m.guard()) &&
-		(!r.NeverUnproven || m.need(s, i) == 0) &&
+		(!r.NeverAlone || m.need(s, i) == 0) &&
 		(!r.NeverConnected || !s.followed(i))
 }
 

@@ -101,18 +101,18 @@ func (m *Model) failover(s *State, j int) bool {
 	return true
 }
 
-// bearable reports whether the number of primaries is what is assumed: without proofs one, or two if they may overlap for a while.
+// bearable reports whether there are no more primaries than is assumed: without proofs one, or two if they may overlap for a while.
 func (m *Model) bearable(s *State) bool {
 	if m.Setup.Proofs {
 		return true
 	}
 	var count int8
 	for i := range s.nodes {
-		if s.nodes[i].up && s.nodes[i].follows == primary && s.newest != int8(i) {
+		if s.nodes[i].up && s.nodes[i].follows == primary {
 			count++
 		}
 	}
-	return count <= min(1, m.Setup.Overlap)
+	return count <= 1+min(1, m.Setup.Overlap)
 }
 
 // spend uses up one fault of a kind, if there is one left.

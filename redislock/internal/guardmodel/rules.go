@@ -15,7 +15,7 @@ type Rules struct {
 	NeverOffset    bool // "never replicated" needs the offset 0; off: the other conditions are enough
 	NeverSecondID  bool // "never replicated" needs a second id of zeros
 	NeverUptime    bool // "never replicated" needs to be up for longer than the guard
-	NeverUnproven  bool // "never replicated" counts only where grants need no proof of contact
+	NeverAlone     bool // "never replicated" counts only where grants need no proof of contact
 	NeverConnected bool // "never replicated" needs that no replica is connected; a belt, see the tests
 
 	// Rule 3: what a young reign refuses.
@@ -47,7 +47,7 @@ func AllRules() Rules {
 	return Rules{
 		WholeGuard: true,
 		NewID:      true, LostMemory: true, ExactMarker: true,
-		NeverOffset: true, NeverSecondID: true, NeverUptime: true, NeverUnproven: true, NeverConnected: true,
+		NeverOffset: true, NeverSecondID: true, NeverUptime: true, NeverAlone: true, NeverConnected: true,
 		Muted: true, NoGrant: true, NoHandOver: true, NoTakeOver: true, NoClaim: true,
 		StartAtWrite: true, StartProven: true, CreditProven: true, BoundedCredit: true,
 		Majority: true, EveryNode: true, ByOffsets: true, FreshProofs: true, OwnNeed: true,

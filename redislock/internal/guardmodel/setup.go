@@ -10,7 +10,7 @@ type Setup struct {
 	Overlap  int8 // without Proofs: how long a primary may live beside a newer one
 	Slack    int8 // by which the fence is longer than Lag or Overlap
 	Fresh    bool // the deployment is so new that nothing has been replicated: offsets are 0
-	LateNeed bool // min-replicas-to-write was set later: the data does not say so yet
+	LateNeed bool // min-replicas-to-write was set later: the replicas' data does not say so yet
 }
 
 // Faults are how often each fault may happen, at any moment.
@@ -24,7 +24,8 @@ type Faults struct {
 	Snapshots  int8 // the data is saved, so that a restart can come with what is old by then
 	Pauses     int8 // a primary stands still for a while (SIGSTOP, a virtual machine that moves)
 	Flushes    int8 // FUNCTION FLUSH, and the library is loaded again
-	Backlogs   int8 // the backlog of a primary without replicas is freed: a new id, and a second one of zeros
+	Backlogs   int8 // the backlog of a primary that had no replicas for the guard is freed: a new id, and a second one of zeros
+	SoonFreed  int8 // the same before the guard has passed (repl-backlog-ttl is shorter): this breaks an assumption
 	Steps      int8 // a node's clock is set forward by more than the guard
 	BootSteps  int8 // the same, while the node's data holds nothing: when it has just started
 	BackSteps  int8 // a node's clock is set back by a tick
@@ -45,6 +46,7 @@ const (
 	pauses
 	flushes
 	backlogs
+	soonFreed
 	steps
 	bootSteps
 	backSteps
@@ -57,7 +59,8 @@ func (f Faults) budget() [faultKinds]int8 {
 	return [faultKinds]int8{
 		promotions: f.Promotions, repoints: f.Repoints, backwards: f.Backwards, failovers: f.Failovers,
 		crashes: f.Crashes, restarts: f.Restarts, snapshots: f.Snapshots, pauses: f.Pauses, flushes: f.Flushes,
-		backlogs: f.Backlogs, steps: f.Steps, bootSteps: f.BootSteps,
+		backlogs: f.Backlogs, soonFreed: f.SoonFreed,
+		steps: f.Steps, bootSteps: f.BootSteps,
 		backSteps: f.BackSteps, lost: f.Lost, evictions: f.Evictions,
 	}
 }

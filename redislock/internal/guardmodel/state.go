@@ -52,6 +52,7 @@ type node struct {
 	moved      bool  // the replication offset is not 0
 	uptime     int8  // up to the guard
 	stray      int8  // for how long it has been a primary beside a newer one; without Proofs only
+	alone      int8  // for how long it has been a primary without replicas, up to the guard; for Backlogs only
 	acks       uint8 // of replicas, one bit each: sent while it was paused, and not read yet; by lag only
 	reign, was int8  // numbers of this reign and the one before; for the shortcut Seal only
 }
@@ -90,7 +91,7 @@ func (m *Model) Initial() State {
 		*n = node{up: true, uptime: m.guard(), moved: m.Setup.Nodes > 1 && !m.Setup.Fresh, reign: 1}
 		n.data.marker = other
 		n.data.need = m.setting(i)
-		if m.Setup.LateNeed {
+		if m.Setup.LateNeed && i > 0 {
 			n.data.need = 0
 		}
 		n.memory = m.blank()

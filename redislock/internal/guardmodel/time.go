@@ -32,7 +32,14 @@ func (m *Model) tickNode(s *State, i int) bool {
 	for j := range n.memory.contact {
 		n.memory.contact[j] = min(n.memory.contact[j]+1, m.noContact())
 	}
-	if m.Setup.Proofs || !n.up || n.follows != primary || s.newest == int8(i) {
+	if m.Faults.Backlogs > 0 {
+		n.alone = min(n.alone+1, m.guard())
+		if !n.up || n.follows != primary || s.followed(i) {
+			n.alone = 0
+		}
+	}
+	newest := &s.nodes[s.newest]
+	if m.Setup.Proofs || !n.up || n.follows != primary || n == newest || !newest.up || newest.follows != primary {
 		n.stray = 0
 		return true
 	}
@@ -62,7 +69,7 @@ func (m *Model) settle(s *State) {
 			continue
 		}
 		m.settleMemory(s, i)
-		if m.Setup.Proofs && m.Rules.NeverUnproven {
+		if m.Setup.Proofs && m.Rules.NeverAlone {
 			n.uptime = 0 // only "never replicated" reads it
 		}
 	}

@@ -1,0 +1,62 @@
+package guardmodel
+
+import (
+	"reflect"
+	"testing"
+)
+
+// TestEveryAssumptionIsNeeded breaks what is assumed of a deployment, one by one: all rules hold, and there are two holders.
+func TestEveryAssumptionIsNeeded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		setup  Setup
+		faults Faults
+	}{
+		{"no FLUSHALL, no eviction, no DEL of a lock's key", single, Faults{Evictions: 1}},
+		{"a server's clock is not set forward while a lock is held", single, Faults{Steps: 1}},
+		{"nor just after a start: the uptime is counted by it", single.slack(1), Faults{Crashes: 1, Restarts: 1, BootSteps: 1}},
+		{"nor with holds that a young reign knows", pair.slack(1), Faults{Crashes: 1, Promotions: 1, Steps: 1}},
+		{"nor is it set back by more than the fence has to spare, where there are replicas", trio, Faults{Promotions: 1, Repoints: 1, BackSteps: 1}},
+		{"nobody points a node back to an older primary by hand", trio, Faults{Promotions: 1, Repoints: 1, Backwards: 1}},
+		{"without min-replicas: the old primary is gone before the fence is over", Setup{Nodes: 2, TTL: 3, Overlap: 2, Slack: -1},
+			Faults{Promotions: 1, Crashes: 1}},
+		{"repl-backlog-ttl is not shorter than the guard: a replica can have synced at the offset 0", pair.fresh(),
+			Faults{Crashes: 1, Promotions: 1, SoonFreed: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			mustBreak(t, Model{Setup: c.setup, Rules: AllRules(), Faults: c.faults})
+		})
+	}
+}
+
+// TestEveryShortcutIsUnsafe takes ways to a shorter guard that look safe.
+func TestEveryShortcutIsUnsafe(t *testing.T) {
+	tried := make(map[string]bool)
+	for _, c := range []struct {
+		shortcut string
+		name     string
+		faults   Faults
+	}{
+		{"Seal", "the sealed data comes back later", Faults{Crashes: 2, Promotions: 1, Restarts: 1}},
+		{"LongestTTL", "the first grant is not replicated, and so is the record of its TTL", Faults{Crashes: 1, Promotions: 1}},
+		{"UptimeAlone", "a replica has been up for long", Faults{Crashes: 1, Promotions: 1}},
+		{"ZeroSecondID", "a promoted replica's backlog is freed", Faults{Crashes: 1, Promotions: 1, SoonFreed: 1}},
+	} {
+		tried[c.shortcut] = true
+		t.Run(c.shortcut+": "+c.name, func(t *testing.T) {
+			t.Parallel()
+			m := Model{Setup: pair, Rules: AllRules(), Faults: c.faults}
+			if r := m.Explore(limit); !r.Complete {
+				t.Errorf("without the shortcut it must be safe: %v%s", r, list(r.Trace))
+			}
+			reflect.ValueOf(&m.Shortcuts).Elem().FieldByName(c.shortcut).SetBool(true)
+			mustBreak(t, m)
+		})
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Shortcuts]()) {
+		if !tried[f.Name] {
+			t.Errorf("nothing is tried with the shortcut %s", f.Name)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package guardmodel
+
+const raceDetector = true
