@@ -135,6 +135,6 @@ func ExampleRequire() {
 	}
 	// Output:
 	// - its fencing tokens are volatile, not durable
-	// - a restart can lose a hold
-	// - a failover can lose a hold
+	// - a restart can give a lock twice
+	// - a failover can give a lock twice
 }

@@ -80,8 +80,8 @@ func ExampleRequirementError() {
 	}
 	// Output:
 	// its fencing tokens are volatile, not durable
-	// a restart can lose a hold
-	// a failover can lose a hold
+	// a restart can give a lock twice
+	// a failover can give a lock twice
 }
 
 // A store that restarted grants nothing until what it granted before has run out: wait, or come back.

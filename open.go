@@ -16,8 +16,10 @@ var homes = map[string]string{
 	"file": "holdfast.dev/filelock",
 	"mem":  "holdfast.dev/memlock",
 
-	"redis":  "holdfast.dev/redislock",
-	"rediss": "holdfast.dev/redislock",
+	"redis":           "holdfast.dev/redislock",
+	"rediss":          "holdfast.dev/redislock",
+	"redis+sentinel":  "holdfast.dev/redislock",
+	"rediss+sentinel": "holdfast.dev/redislock",
 }
 
 // Open opens the store at url, for instance file:///var/lib/shop/locks or redis://127.0.0.1:6379. The driver of its scheme must be

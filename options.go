@@ -209,10 +209,13 @@ func correct(g driver.Guarantees) (missing []string) {
 		missing = append(missing, fmt.Sprintf("its fencing tokens are %v, not durable", g.Fencing))
 	}
 	if !g.SurvivesRestart {
-		missing = append(missing, "a restart can lose a hold")
+		missing = append(missing, "a restart can give a lock twice")
 	}
 	if !g.SurvivesFailover {
-		missing = append(missing, "a failover can lose a hold")
+		missing = append(missing, "a failover can give a lock twice")
+	}
+	if len(missing) > 0 {
+		missing = append(missing, g.Missing...)
 	}
 	return missing
 }

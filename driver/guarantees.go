@@ -27,8 +27,8 @@ func (f Fencing) String() string {
 // somebody asks for it, never by a silent no-op.
 type Guarantees struct {
 	Fencing          Fencing
-	SurvivesRestart  bool // no hold is lost, or given twice, when a server restarts
-	SurvivesFailover bool // nor when another server takes over
+	SurvivesRestart  bool // no lock is given twice when a server restarts: what it has forgotten has run out before it grants again
+	SurvivesFailover bool // nor when another server takes over, or none can
 
 	FIFO    bool // waiters are served first come first served
 	Shared  bool // Mode Shared
@@ -41,6 +41,9 @@ type Guarantees struct {
 
 	// MinTTL and MaxTTL bound Request.TTL. MaxTTL 0, without Session: nothing runs out; a hold ends with its process or connection.
 	MinTTL, MaxTTL time.Duration
+
+	// Missing says, for people, why a restart or a failover is not survived, and what to do about it.
+	Missing []string
 
 	// Beyond lists, for people, the faults that are beyond the store's assumptions: under these two may hold at once.
 	Beyond []string

@@ -133,6 +133,7 @@ func (s *Store) proveAndSend(ctx context.Context, st *opened, cmd *command) (rue
 	close(own.done)
 	if own.few {
 		s.forget(*st) // its settings may have changed
+		redisconn.Doubt(s.client)
 		err = unproved(st)
 	}
 	return message, err
@@ -161,12 +162,5 @@ func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.Re
 func unproved(st *opened) error {
 	return &driver.Refused{Err: &ServerError{Code: "UNPROVED", Err: ErrReplicas, Message: fmt.Sprintf("the server has not heard from %s in time, "+
 		"so it may not be the primary any more: it grants and renews nothing until it has; look at its replicas and the network between them",
-		countReplicas(st.replicas))}}
-}
-
-func countReplicas(n int) string {
-	if n == 1 {
-		return "a replica"
-	}
-	return fmt.Sprintf("%d replicas", n)
+		count(st.replicas, "replica"))}}
 }

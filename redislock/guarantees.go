@@ -2,12 +2,15 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/redisconn"
 )
 
-// Guarantees says what this server promises as it is set up now; see the package comment.
+// Guarantees says what this deployment promises as it is set up now: it asks every node that it can find, for a second at most. See the
+// package comment.
 func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.usable(ctx); err != nil {
 		return driver.Guarantees{}, err
@@ -16,12 +19,15 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err != nil {
 		return driver.Guarantees{}, err
 	}
-	info, err := s.client.Do(ctx, s.client.B().Info().Build()).ToString()
+	nodes, err := redisconn.Nodes(ctx, s.client)
 	if err != nil {
 		return driver.Guarantees{}, s.failure(err)
 	}
-	guarded := st.guard > 0
-	found := readInfoText(info)
+	return promise(st, nodes), nil
+}
+
+// promise is what can be promised of a store on these nodes, the first of which is the primary.
+func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	g := driver.Guarantees{
 		Fencing: driver.FencingVolatile,
 		FIFO:    true, Shared: true, Permits: true, Keep: true, Reserve: true,
@@ -31,29 +37,98 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 			"FLUSHALL, FLUSHDB, SWAPDB, DEL of a lock's key: holds are lost, and their holders told at their next renewal",
 		},
 	}
+	beyond := func(format string, args ...any) { g.Beyond = append(g.Beyond, fmt.Sprintf(format, args...)) }
+	guarded := st.guard > 0
 	if guarded {
 		g.Fencing = driver.FencingDurable
-		g.Beyond = append(g.Beyond, "a restart during which the server's clock is set back by more than the guard: tokens can fall")
+		beyond("a restart during which the server's clock is set back by more than the guard: tokens can fall")
 	} else {
-		g.Beyond = append(g.Beyond, "a restart of the server: with guard=0 a lock can be granted again while its holder believes in it")
+		beyond("a restart of the server, or a failover: with guard=0 a lock can be granted again while its holder believes in it")
+		g.Missing = append(g.Missing, "the guard is off: leave guard=0 out, or set the store up anew without it")
 	}
-	evicts := found["maxmemory_policy"] != "" && found["maxmemory_policy"] != "noeviction"
-	if evicts {
-		g.Beyond = append(g.Beyond, "a full memory: maxmemory-policy is "+found["maxmemory_policy"]+", which can evict locks; set noeviction")
+	evicts := evicting(nodes)
+	for _, text := range evicts {
+		beyond("a full memory: %s", text)
 	}
-	replicated := found["connected_slaves"] != "0" && found["connected_slaves"] != ""
-	if replicated {
-		g.Beyond = append(g.Beyond, "a failover to a replica: what it has not received yet is lost")
-	}
-	persistent := found["aof_enabled"] == "1"
-	switch {
+	switch persistent := nodes[0].Info["aof_enabled"] == "1"; {
 	case !persistent:
-		g.Beyond = append(g.Beyond, "a restart of the server: without appendonly yes it forgets what is held; holders are told at their next renewal, and with a guard nobody else gets it before")
+		beyond("a restart of the server forgets what is held, without appendonly yes; holders are told at their next renewal, and with a guard nobody else gets it before")
 	case guarded:
-		g.Beyond = append(g.Beyond, "a crash of the server's machine: appendfsync everysec can lose the locks of the last second; their holders are told at their next renewal")
+		beyond("a crash of the server's machine: appendfsync everysec can lose the locks of the last second; their holders are told at their next renewal")
 	}
-	g.SurvivesRestart = guarded && persistent && !evicts
-	return g, nil
+	g.SurvivesRestart = guarded && len(evicts) == 0
+	g.SurvivesFailover = g.SurvivesRestart
+	g.Missing = append(g.Missing, evicts...)
+	if len(nodes) == 1 && st.lag == 0 && !isReplicated(nodes[0].Info) && nodes[0].MinReplicas <= 0 {
+		return g // nobody can take over
+	}
+	for _, text := range doubling(st, nodes) {
+		beyond("a failover: %s", text)
+		g.Missing = append(g.Missing, text)
+		g.SurvivesFailover = false
+	}
+	beyond("a failover to a node whose clock is behind the old primary's by more than the guard, and that has not received what that wrote last: tokens can fall")
+	beyond("a role that is moved by hand, other than to the newest primary: a replica that is pointed back to an old one lets that grant again")
+	beyond("the clock of a primary is set back while it is cut off from its replicas: it may take old contact for new")
+	return g
+}
+
+// evicting says which nodes may throw locks out.
+func evicting(nodes []redisconn.Node) (texts []string) {
+	for _, n := range nodes {
+		if n.Policy != "" && n.Policy != "noeviction" {
+			texts = append(texts, fmt.Sprintf("maxmemory-policy is %s%s, which can evict locks; set noeviction", n.Policy, on(n, nodes)))
+		}
+	}
+	return texts
+}
+
+// on names a node where there are several.
+func on(n redisconn.Node, nodes []redisconn.Node) string {
+	if len(nodes) == 1 || n.Addr == "" {
+		return ""
+	}
+	return " on " + n.Addr
+}
+
+// doubling says what keeps a failover from being safe: with too few replicas that must follow a primary, two halves of a split can
+// both have one.
+func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
+	if st.guard == 0 {
+		return nil // which is said already
+	}
+	half := len(nodes) / 2
+	if len(nodes) == 1 {
+		half = 1 // it has had a replica
+		texts = append(texts, "the store has had replicas, and none is to be found; bring them back, or, if it is to have none, HDEL its key's field lag")
+	}
+	for _, n := range nodes {
+		switch {
+		case n.MinReplicas < 0:
+			texts = append(texts, fmt.Sprintf("the settings of %s are not known: %v", address(n), n.Err))
+		case n.MinReplicas < half || n.MaxLag <= 0:
+			texts = append(texts, fmt.Sprintf("min-replicas-to-write is %d%s, and a primary that is cut off goes on; with %s set it to %d or more on every node, and min-replicas-max-lag to 2",
+				n.MinReplicas, on(n, nodes), count(len(nodes), "node"), half))
+		}
+	}
+	if len(texts) == 0 && (st.replicas < half || st.lag == 0) {
+		texts = append(texts, "the store does not know of its replicas yet; open it again")
+	}
+	return texts
+}
+
+func address(n redisconn.Node) string {
+	if n.Addr == "" {
+		return "the primary"
+	}
+	return n.Addr
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // readInfoText reads INFO's lines.

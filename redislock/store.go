@@ -301,8 +301,14 @@ func (s *Store) failure(err error) error {
 		return s.closed()
 	}
 	err = redisconn.Error(err)
-	if refused, ok := err.(*driver.Refused); ok && errors.Is(err, ErrReadOnly) && s.served.Load() {
-		return refused.Err // it was the primary, and is no more: another one is, or will be
+	switch refused, ok := err.(*driver.Refused); {
+	case ok && errors.Is(err, ErrReadOnly):
+		redisconn.Demoted(s.client)
+		if s.served.Load() {
+			return refused.Err // it was the primary, and is no more: another one is, or will be
+		}
+	case ok && errors.Is(err, ErrReplicas):
+		redisconn.Doubt(s.client)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		err = fmt.Errorf("the connection ended before the answer came; what was asked may have been done: %w", err)

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	nodesLimit = 2 * time.Second // for finding and asking all nodes
-	maxNodes   = 256             // more are no deployment but a mistake
+	nodesLimit = time.Second // for finding and asking all nodes
+	maxNodes   = 256         // more are no deployment but a mistake
 )
 
 var errOthers = errors.New("the program has brought its own client, which reaches its primary only; open the store by its URL to have the other nodes asked")
 
 // Nodes finds every node of c's deployment and asks each what it is: the server that c uses, which comes first; its replicas, and theirs;
-// its own primary, if it is a replica itself; and all that Sentinels list, though they be gone. That takes two seconds at most. A node
+// its own primary, if it is a replica itself; and all that Sentinels list, though they be gone. That takes a second at most. A node
 // that cannot be asked has an Err; Nodes itself fails when c's own server, or all Sentinels, cannot be asked.
 //
 // A node that is told under several addresses counts once: it is known by its run_id.

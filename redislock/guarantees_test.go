@@ -1,0 +1,102 @@
+package redislock_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"holdfast.dev"
+	"holdfast.dev/driver"
+	"holdfast.dev/locktest/netfault"
+	"holdfast.dev/locktest/servers"
+)
+
+// Require(Correctness) accepts the deployments where the guard's assumptions hold, and no others; and says of each other what to do.
+func TestRequireCorrectness(t *testing.T) {
+	set := servers.RedisSet
+	least := func(n string) []servers.RedisOption {
+		return []servers.RedisOption{set("min-replicas-to-write", n), set("min-replicas-max-lag", "2")}
+	}
+	for _, c := range []struct {
+		name    string
+		nodes   int
+		options []servers.RedisOption
+		spoil   func(t *testing.T, g *nodes)
+		params  string
+		missing []string // nil: it is accepted
+	}{
+		{name: "one server", nodes: 1},
+		{name: "one server that keeps its data", nodes: 1, options: []servers.RedisOption{set("appendonly", "yes")}},
+		{name: "one server without a guard", nodes: 1, params: "guard=0", missing: []string{"tokens are volatile", "restart", "guard=0"}},
+		{name: "one server that evicts", nodes: 1, options: []servers.RedisOption{set("maxmemory-policy", "allkeys-lru")},
+			missing: []string{"restart", "maxmemory-policy is allkeys-lru", "noeviction"}},
+		{name: "a replica and no rule", nodes: 2, missing: []string{"failover", "min-replicas-to-write is 0", "2 nodes", "set it to 1"}},
+		{name: "a replica", nodes: 2, options: least("1")},
+		{name: "two replicas", nodes: 3, options: least("1")},
+		{name: "three replicas and a rule for two", nodes: 4, options: least("1"), missing: []string{"min-replicas-to-write is 1", "4 nodes", "set it to 2"}},
+		{name: "three replicas", nodes: 4, options: least("2")},
+		{name: "a rule on the primary alone", nodes: 3, spoil: func(t *testing.T, g *nodes) {
+			command(t, g.all[0], "CONFIG", "SET", "min-replicas-to-write", "1")
+			command(t, g.all[0], "CONFIG", "SET", "min-replicas-max-lag", "2")
+		}, missing: []string{"min-replicas-to-write is 0 on 127.0.0.1:"}},
+		{name: "a replica that evicts", nodes: 3, options: least("1"), spoil: func(t *testing.T, g *nodes) {
+			command(t, g.all[2], "CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+		}, missing: []string{"maxmemory-policy is volatile-ttl on 127.0.0.1:"}},
+		{name: "a replica of a replica without the rule", nodes: 2, options: least("1"), spoil: func(t *testing.T, g *nodes) {
+			last := startRedis(t, servers.RedisReplicaOf(g.all[1]))
+			g.do(last.Linked(inTime(t)))
+		}, missing: []string{"min-replicas-to-write is 0 on 127.0.0.1:", "3 nodes"}},
+		{name: "a replica that is cut off", nodes: 3, options: least("1"), spoil: func(t *testing.T, g *nodes) {
+			g.links[2].Refuse()
+			g.links[2].Blackhole(netfault.Both) // nobody can ask it; it follows all the same
+		}, missing: []string{"settings of 127.0.0.1:", "not known"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			g := startNodes(t, c.nodes, c.options...)
+			if c.spoil != nil {
+				c.spoil(t, g)
+			}
+			url := "redis://" + g.all[0].Addr() + "?" + c.params
+			locks, err := holdfast.Open(inTime(t), url, holdfast.Require(holdfast.Correctness))
+			if locks != nil {
+				defer locks.Close()
+			}
+			if c.missing == nil {
+				if err != nil {
+					t.Fatalf("refused: %v", err)
+				}
+				return
+			}
+			var lacks *holdfast.RequirementError
+			if !errors.As(err, &lacks) {
+				t.Fatalf("accepted, or: %v", err)
+			}
+			for _, words := range c.missing {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("%q is not said in: %v", words, err)
+				}
+			}
+		})
+	}
+}
+
+// A store that has had replicas is not taken for one that never had, whatever is connected now.
+func TestRequireAfterReplicas(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 2)
+	locks := openLocks(t, "redis://"+g.all[0].Addr())
+	locks.Mutex("lock").TryLock(inTime(t)) // the guard is on; the server has seen its replica
+	g.all[1].Kill()
+	until(t, "the replica is gone", func() bool {
+		info, err := g.all[0].Info(t.Context(), "replication")
+		return err == nil && info["connected_slaves"] == "0"
+	})
+	promises, err := locks.Guarantees(t.Context())
+	if err != nil || promises.SurvivesFailover || !promises.SurvivesRestart || promises.Fencing != driver.FencingDurable {
+		t.Errorf("promised: %+v, %v", promises, err)
+	}
+	if text := strings.Join(promises.Missing, "\n"); !strings.Contains(text, "has had replicas") {
+		t.Errorf("missing is said to be %q", text)
+	}
+}
