@@ -29,7 +29,7 @@ func (c *client) askOwn(ctx context.Context) (Node, error) {
 	if err != nil {
 		return n, Error(err)
 	}
-	n.Info = readInfo(text)
+	n.Info = readInfo(strings.TrimPrefix(text, "txt:")) // RESP3 says what kind of text it is
 	settings, err := results[1].AsStrMap()
 	if err := Error(err); err != nil && kindOf(err) == nil {
 		return n, err

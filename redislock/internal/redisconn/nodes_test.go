@@ -27,6 +27,9 @@ func nodes(t *testing.T, c rueidis.Client) []Node {
 // isNode checks a node that was asked.
 func isNode(t *testing.T, n Node, addr, role string, least int) {
 	t.Helper()
+	if _, odd := n.Info["txt"]; odd {
+		t.Errorf("%s: its INFO begins with %q", n.Addr, n.Info["txt"])
+	}
 	if n.Addr != addr || n.Info["role"] != role || n.MinReplicas != least || n.Err != nil || n.Policy != "noeviction" || n.MaxLag != 7*time.Second {
 		t.Errorf("%s, a %s, min-replicas %d, max-lag %v, %s, %v; want %s, a %s, %d", n.Addr, n.Info["role"], n.MinReplicas, n.MaxLag, n.Policy, n.Err,
 			addr, role, least)
@@ -181,9 +184,11 @@ func TestNodesHang(t *testing.T) {
 	if len(found) != 2 || found[1].Err == nil || errors.Is(found[1].Err, context.DeadlineExceeded) {
 		t.Errorf("%+v", found)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
 	nothingLeft(t, func() {
+		c := dial(t, "redis://"+primary.Addr())
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
 		if found, err := Nodes(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the caller's context: %v, %v", found, err)
 		}
