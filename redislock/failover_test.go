@@ -9,6 +9,7 @@ import (
 // The fault that all this is about. The replica's link is cut, a lock granted, the primary dies, the replica is promoted and knows nothing
 // of it: nobody gets the lock before the first hold's validity has ended. With guard=0 somebody does.
 func TestLostGrant(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		nodes   int
@@ -53,6 +54,7 @@ func TestLostGrant(t *testing.T) {
 
 // A hold that the new primary knows goes on: its owner moves there, and renews, before the guard is over and after.
 func TestFailoverKeepsHolds(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{"crash", "FAILOVER"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 // Require(Correctness) accepts the deployments where the guard's assumptions hold, and no others; and says of each other what to do.
 func TestRequireCorrectness(t *testing.T) {
+	t.Parallel()
 	set := servers.RedisSet
 	least := func(n string) []servers.RedisOption {
 		return []servers.RedisOption{set("min-replicas-to-write", n), set("min-replicas-max-lag", "2")}

@@ -55,6 +55,7 @@ func startNodes(t *testing.T, n int, options ...servers.RedisOption) *nodes {
 			g.do(server.Linked(inTime(t)))
 		}
 	}
+	g.followed(0, n-1)
 	return g
 }
 
@@ -92,6 +93,17 @@ func (g *nodes) promote(i int, followers ...int) {
 		g.do(g.all[j].Follow(inTime(g.t), g.links[i].Addr()))
 		g.do(g.all[j].Linked(inTime(g.t)))
 	}
+	g.followed(i, len(followers))
+}
+
+// followed waits until a primary has heard from so many replicas: it refuses to write before.
+func (g *nodes) followed(i, n int) {
+	g.t.Helper()
+	until(g.t, "the replicas have been heard of", func() bool {
+		info, err := g.all[i].Info(g.t.Context(), "replication")
+		good, counted := info["min_slaves_good_slaves"]
+		return err == nil && (!counted || good >= strconv.Itoa(n))
+	})
 }
 
 // A party has a client, and an address of its own by which that reaches a node: one that moves.
