@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redis/rueidis"
+
 	"holdfast.dev/driver"
 	"holdfast.dev/redislock/internal/redisconn"
 )
@@ -23,6 +25,35 @@ func ExampleOptions() {
 	// Output:
 	// [[::1]:6379] 2 2s <nil>
 	// not a usable store URL (redis://…): parameter "ca": is for TLS; write rediss:// instead of redis://, or leave it out
+}
+
+func ExampleOptions_sentinel() {
+	u, err := driver.ParseURL("redis+sentinel://app:secret@s1,s2,s3:26380/mymaster/2?sentinel-password=secret&nat=10.0.0.1:6379=localhost:7001")
+	if err != nil {
+		panic(err)
+	}
+	o, err := redisconn.Options(u)
+	fmt.Println(o, o.SelectDB, err)
+	// Output:
+	// "mymaster" of the Sentinels ["s1:26379" "s2:26379" "s3:26380"] 2 <nil>
+}
+
+// How a driver finds out what a deployment is.
+func ExampleNodes() {
+	describe := func(ctx context.Context, c rueidis.Client) error {
+		nodes, err := redisconn.Nodes(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			if n.Err != nil {
+				return fmt.Errorf("%s: %w", n.Addr, n.Err)
+			}
+			fmt.Println(n.Addr, n.Info["role"], n.MinReplicas, n.MaxLag, n.Policy)
+		}
+		return nil
+	}
+	_ = describe
 }
 
 // How a driver uses the parts together.

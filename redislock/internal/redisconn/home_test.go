@@ -14,73 +14,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"holdfast.dev/driver"
-	"holdfast.dev/locktest/netfault"
 	"holdfast.dev/locktest/servers"
 )
-
-// A pair is two primaries, and three Sentinels that name one of them.
-type pair struct {
-	old, new  *servers.Redis
-	sentinels []*fake
-	url       string
-}
-
-func newPair(t *testing.T, params string) *pair {
-	t.Helper()
-	p := &pair{old: start(t), new: start(t)}
-	at := place{p.old.Addr(), 1}
-	var hosts string
-	p.sentinels, hosts = fakes(t, at, at, at)
-	p.url = "redis+sentinel://" + hosts + "/m?" + params
-	return p
-}
-
-// move makes the Sentinels name the new one.
-func (p *pair) move() {
-	for _, s := range p.sentinels {
-		s.change(func() { s.place = place{p.new.Addr(), 2} })
-	}
-}
-
-// whereIs is the address of the server that answers c.
-func whereIs(t testing.TB, c rueidis.Client) (string, error) {
-	t.Helper()
-	settings, err := c.Do(within(t, patience), c.B().ConfigGet().Parameter("port").Build()).AsStrMap()
-	return "127.0.0.1:" + settings["port"], err
-}
-
-func isAt(t testing.TB, c rueidis.Client, s *servers.Redis) bool {
-	t.Helper()
-	at, err := whereIs(t, c)
-	return err == nil && at == s.Addr()
-}
-
-// hears reports whether an inbox is subscribed at s.
-func hears(t *testing.T, s *servers.Redis) bool {
-	return fmt.Sprint(do(t, s, "PUBSUB", "SHARDNUMSUB", "inbox")) == "[inbox 1]"
-}
-
-func connections(t *testing.T, s *servers.Redis) string {
-	list, _ := do(t, s, "CLIENT", "LIST").(string)
-	var ids []string
-	for line := range strings.Lines(list) {
-		if strings.Contains(line, "name=holdfast ") {
-			id, _, _ := strings.Cut(line, " ")
-			ids = append(ids, id)
-		}
-	}
-	return strings.Join(ids, " ")
-}
-
-func proxyTo(t *testing.T, address string) *netfault.Proxy {
-	t.Helper()
-	proxy, err := netfault.New(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
-	return proxy
-}
 
 // TestInboxFollows: the connection for requests breaks and finds the primary elsewhere; so must the inbox.
 func TestInboxFollows(t *testing.T) {
@@ -114,28 +49,6 @@ func TestRequestsFollow(t *testing.T) {
 		t.Errorf("the next request: %s, %v", at, err)
 	}
 	eventually(t, "nothing is left at the old primary", func() bool { return connections(t, p.old) == "" })
-}
-
-// demote makes the old primary a replica of the new one, which then has the library.
-func (p *pair) demote(t *testing.T) {
-	t.Helper()
-	if err := p.old.Follow(within(t, patience), p.new.Addr()); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.old.Linked(within(t, patience)); err != nil {
-		t.Fatal(err)
-	}
-	p.move()
-}
-
-func set(t *testing.T, c rueidis.Client) error {
-	t.Helper()
-	return Error(c.Do(within(t, patience), c.B().Set().Key("k").Value("v").Build()).Error())
-}
-
-func setAll(t *testing.T, c rueidis.Client) error {
-	t.Helper()
-	return Error(c.DoMulti(within(t, patience), c.B().Get().Key("k").Build(), c.B().Set().Key("k").Value("v").Build())[1].Error())
 }
 
 // TestReadOnlyLeaves: READONLY is an answer, and final; but the next request is asked of the new primary, and the inbox is there, too.
@@ -246,6 +159,16 @@ func TestDoubt(t *testing.T) {
 	p.move()
 	eventually(t, "it has moved", func() bool { Doubt(c); return isAt(t, c, p.new) })
 	Doubt(Adopt(nil))
+}
+
+// TestReplicasGone: a primary that has lost its replicas may have been replaced. It refuses; and the Sentinels are asked.
+func TestReplicasGone(t *testing.T) {
+	p := newPair(t, "")
+	c := dial(t, p.url)
+	do(t, p.old, "CONFIG", "SET", "min-replicas-to-write", "1")
+	isRefused(t, "without replicas", set(t, c), ErrReplicas)
+	p.move()
+	eventually(t, "it has moved", func() bool { return set(t, c) == nil })
 }
 
 // TestDoubtIsPatient: the Sentinels are asked once per second at most, and never by a client that nobody doubts.

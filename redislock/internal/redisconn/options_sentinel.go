@@ -83,7 +83,8 @@ func natOf(u *driver.URL) (map[string]string, error) {
 func addressOf(text string) (string, bool) {
 	host, port, err := net.SplitHostPort(text)
 	n, err2 := strconv.ParseUint(port, 10, 16)
-	if err != nil || err2 != nil || host == "" || n == 0 || strings.ContainsAny(host, " =/@") {
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`=/@<>"'\`, r) } // it is printed in errors
+	if err != nil || err2 != nil || host == "" || n == 0 || strings.ContainsFunc(host, odd) {
 		return "", false
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -138,3 +138,17 @@ func TestNoSentinel(t *testing.T) {
 		t.Errorf("the caller's context: %v", err)
 	}
 }
+
+// TestOddAddress: a Sentinel tells what is no address. It is not believed, and not printed.
+func TestOddAddress(t *testing.T) {
+	for _, told := range []string{":6379", "h:0", "h:x", "h:", "a b:1", "h\x1b[31m:1", "a@b:1"} {
+		all, hosts := fakes(t, place{told, 9}, place{newPrimary, 2}, place{newPrimary, 2})
+		if at, _, err := find(t, "redis+sentinel://"+hosts+"/m", place{}); err != nil || at.told != newPrimary {
+			t.Errorf("%q: %v, %v", told, at, err)
+		}
+		_, _, err := find(t, "redis+sentinel://"+all[0].address+"/m", place{})
+		if driver.Answered(err) || !errors.Is(err, ErrProtocol) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q alone: %v", told, err)
+		}
+	}
+}
