@@ -39,6 +39,19 @@ const (
 	ClockForward Fault = "clock-forward" // the server's clock is set forward by more than a TTL
 )
 
+// Faults of a store whose servers have roles: a primary, which is written to, and replicas, which follow it a little later.
+const (
+	Failover       Fault = "failover"         // the primary is killed, and a replica takes its place
+	FailoverCut    Fault = "failover-cut"     // the same, and no replica has the primary's newest writes
+	FailoverTwice  Fault = "failover-twice"   // the one that has taken its place is killed as well, soon
+	FailoverByHand Fault = "failover-by-hand" // the primary hands over to a replica while both are well
+	OldReturns     Fault = "old-returns"      // the old primary starts again, empty, and can be written to until it is told that it is a replica
+	OldIsolated    Fault = "old-isolated"     // only clients reach the primary: it is replaced, and returns without ever having ended
+	OldAgain       Fault = "old-again"        // a primary becomes a replica and then the primary again, in one life
+	ReplicasCut    Fault = "replicas-cut"     // no replica hears from the primary for a while; nobody takes its place
+	ReplicaStop    Fault = "replica-stop"     // a replica stands still
+)
+
 // What an administrator can do.
 const (
 	Flush     Fault = "flush"      // all data is deleted (FLUSHALL)

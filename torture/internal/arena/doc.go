@@ -37,7 +37,7 @@ type Kind struct {
 }
 
 // Kinds are the stores that there are.
-func Kinds() []Kind { return []Kind{memory(), file(), redis()} }
+func Kinds() []Kind { return []Kind{memory(), file(), redis(), replicas(), sentinel()} }
 
 // Find returns the kind of that name.
 func Find(name string) (Kind, bool) {
@@ -108,6 +108,8 @@ type Scene struct {
 	Locks   []string
 	Random  *rand.Rand
 	Workers Workers
+
+	pass func(ctx context.Context, d time.Duration) error // instead of time that passes, for tests that look what is there meanwhile; or nil
 }
 
 // Workers are the processes that use the locks.
@@ -131,6 +133,9 @@ type Workers interface {
 
 // Pass lets time pass.
 func (s *Scene) Pass(ctx context.Context, d time.Duration) error {
+	if s.pass != nil {
+		return s.pass(ctx, d)
+	}
 	select {
 	case <-time.After(d):
 		return nil

@@ -46,9 +46,12 @@ func newStage(t *testing.T, kind Kind, fault driver.Fault) *stage {
 // stretch of time that it lets pass.
 func (s *stage) play(looks ...func()) {
 	s.Helper()
-	ctx, scene := &curtain{Context: s.Context(), left: len(looks), lasts: make(chan chan struct{}, len(looks))}, *s.scene
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	scene, c := *s.scene, &curtain{left: len(looks), lasts: make(chan chan struct{}, len(looks))}
+	scene.pass = c.pass
 	if len(looks) > 0 {
-		scene.TTL = time.Hour // it does not end by itself
+		scene.TTL = time.Hour // what is late does not come by itself
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -58,7 +61,7 @@ func (s *stage) play(looks ...func()) {
 	defer func() { // also if a look ends the test
 		for {
 			select {
-			case over := <-ctx.lasts:
+			case over := <-c.lasts:
 				close(over)
 			case <-done:
 				return
@@ -67,7 +70,7 @@ func (s *stage) play(looks ...func()) {
 	}()
 	for _, look := range looks {
 		select {
-		case over := <-ctx.lasts:
+		case over := <-c.lasts:
 			func() {
 				defer close(over)
 				look()
@@ -94,26 +97,32 @@ func (s *stage) until(what string, is func() bool) {
 // patience is for what must come, on a machine that has a lot to do.
 const patience = 30 * time.Second
 
-// A curtain is a context under which the first calls of Scene.Pass end when the test says so, as if their time were over. It depends on
-// Pass asking once for Done, and breaks the rule that Done is always the same: only Pass may be called while some are left.
+// A curtain makes the first calls of Scene.Pass end when the test says so, as if their time were over.
 type curtain struct {
-	context.Context
 	lasts chan chan struct{} // one for each call: closed to let it end
 
 	mu   sync.Mutex
 	left int
 }
 
-func (c *curtain) Done() <-chan struct{} {
+func (c *curtain) pass(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left == 0 {
-		return c.Context.Done()
+	wait := c.left > 0
+	if wait {
+		c.left--
 	}
-	c.left--
+	c.mu.Unlock()
+	if !wait {
+		return new(Scene).Pass(ctx, d)
+	}
 	over := make(chan struct{})
 	c.lasts <- over
-	return over
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // middle is chance that always takes the middle: of three ways the second, and of "all or one" one.

@@ -8,17 +8,41 @@ import (
 	"strings"
 	"time"
 
+	"holdfast.dev/driver"
 	"holdfast.dev/locktest/netfault"
 	"holdfast.dev/locktest/servers"
 )
 
-func (s *stage) redis() *redisArena { return s.arena.(*redisArena) }
-
 // server is the one that is written to.
-func (s *stage) server() *servers.Redis { return s.redis().server }
+func (s *stage) server() *servers.Redis {
+	if f := s.fleet(); f != nil {
+		return f.primary()
+	}
+	return s.arena.(*redisArena).server
+}
 
 // way is that of a process to it.
-func (s *stage) way(process int) *netfault.Proxy { return s.redis().network[process][0] }
+func (s *stage) way(process int) *netfault.Proxy {
+	switch a := s.arena.(type) {
+	case *sentinelArena:
+		return a.network[process][a.lead.Load()]
+	case *replicasArena:
+		return a.network[process][0]
+	}
+	return s.arena.(*redisArena).network[process][0]
+}
+
+// clock is the server whose clock the fault is about, and by how much it was stepped.
+func (s *stage) clock() (*servers.Redis, time.Duration) {
+	f, node := s.fleet(), 0
+	if f == nil {
+		return s.server(), s.arena.(*redisArena).stepped
+	}
+	if s.fault == driver.ClockBack {
+		node = 1 // by chance, which takes the middle
+	}
+	return f.nodes[node], f.stepped[node]
+}
 
 // do asks the server itself.
 func (s *stage) do(args ...string) any {
@@ -75,6 +99,10 @@ func serverKill(s *stage) {
 }
 
 func serverForget(s *stage) {
+	if s.fleet() != nil {
+		primaryForgets(s)
+		return
+	}
 	restarted(s)
 	s.same("keys", s.do("DBSIZE"), int64(0))
 }
@@ -124,11 +152,16 @@ func functionLoss(s *stage) {
 // ahead is by how much the server's clock is ahead of ours: at least, and at most.
 func (s *stage) ahead() (least, most time.Duration) {
 	s.Helper()
+	server, _ := s.clock()
 	before := time.Now()
-	answer := s.do("TIME").([]any)
+	answer, err := server.Do(s.Context(), "TIME")
 	after := time.Now()
-	seconds, _ := strconv.ParseInt(answer[0].(string), 10, 64)
-	micros, _ := strconv.ParseInt(answer[1].(string), 10, 64)
+	list, _ := answer.([]any)
+	if len(list) != 2 {
+		s.Fatalf("TIME: %v, %v", answer, err)
+	}
+	seconds, _ := strconv.ParseInt(list[0].(string), 10, 64)
+	micros, _ := strconv.ParseInt(list[1].(string), 10, 64)
 	its := time.Unix(seconds, micros*1000)
 	const grain = 5 * time.Millisecond // Redis does not ask for the time at every command
 	return its.Sub(after) - grain, its.Sub(before) + grain
@@ -145,7 +178,7 @@ func (s *stage) stepped(least, most time.Duration) {
 	if to < least || from > most {
 		s.Errorf("it is ahead by %v to %v; want %v to %v", from, to, least, most)
 	}
-	if by := s.redis().stepped; by < from || by > to {
+	if _, by := s.clock(); by < from || by > to {
 		s.Errorf("it is ahead by %v to %v, and was stepped by %v", from, to, by)
 	}
 }

@@ -51,6 +51,16 @@ var witnesses = map[driver.Fault]witness{
 	driver.Flush:        flush,
 	driver.DeleteKey:    deleteKey,
 	driver.Evict:        evict,
+
+	driver.Failover:       failover,
+	driver.FailoverCut:    failoverCut,
+	driver.FailoverTwice:  failoverTwice,
+	driver.FailoverByHand: failoverByHand,
+	driver.OldReturns:     oldReturns,
+	driver.OldIsolated:    oldIsolated,
+	driver.OldAgain:       oldAgain,
+	driver.ReplicasCut:    replicasCut,
+	driver.ReplicaStop:    replicaStop,
 }
 
 // Every fault of every kind does what it says, and is over when it is over.
