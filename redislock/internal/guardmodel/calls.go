@@ -57,7 +57,7 @@ func (m *Model) renew(s *State, i int, k int8) bool {
 	if !s.serves(i) || s.clients[k].doing != holding || s.nodes[i].data.owner != k+1 {
 		return false
 	}
-	return m.prolong(s, i, k, s.nodes[i].data.unclaimed)
+	return m.prolong(s, i, k, m.Rules.NoClaim && s.nodes[i].data.unclaimed)
 }
 
 // claim is for a client that was granted the lock and has not heard of it: it asks again, and is told.
@@ -65,14 +65,17 @@ func (m *Model) claim(s *State, i int, k int8) bool {
 	if !s.serves(i) || s.clients[k].doing != told || s.nodes[i].data.owner != k+1 {
 		return false
 	}
-	return m.prolong(s, i, k, true)
+	if s.nodes[i].data.unclaimed {
+		return m.prolong(s, i, k, m.Rules.NoClaim)
+	}
+	return m.prolong(s, i, k, m.Rules.NoRepeat)
 }
 
-func (m *Model) prolong(s *State, i int, k int8, claims bool) bool {
+// prolong is what a renewal, a claim and a repeated request have in common. onlyOpen: it is refused by a reign that is guarded.
+func (m *Model) prolong(s *State, i int, k int8, onlyOpen bool) bool {
 	n := &s.nodes[i]
 	c := m.enter(s, i)
-	refused := c.phase == guarded && claims && m.Rules.NoClaim
-	if !c.proved || c.phase == muted || refused || m.sealed(n) {
+	if !c.proved || c.phase == muted || c.phase == guarded && onlyOpen || m.sealed(n) {
 		return false
 	}
 	n.data.left = max(n.data.left, m.Setup.TTL) // never shorter

@@ -19,11 +19,15 @@ const (
 	older
 )
 
-// restart brings back a node that crashed, as a new process with a new id. As a replica of the newest primary it begins with its own
+// restart brings back a node that crashed, as a new process with a new id. It knows by its configuration that it was made a replica, but
+// not that another was promoted: only who was a primary comes back as one, empty and writable for all the world. As a replica of the newest primary it begins with its own
 // data too, until that has been replicated.
 func (m *Model) restart(s *State, i int, found int8, replica bool) bool {
 	n := &s.nodes[i]
 	if i >= m.Setup.Nodes || n.up || replica && int(s.newest) == i || found == older && n.saved == (data{}) || !s.spend(restarts) {
+		return false
+	}
+	if !replica && n.follows != primary && !s.spend(deserters) {
 		return false
 	}
 	if !replica { // a replica takes its id from its data, and has another as soon as it is promoted
@@ -39,9 +43,9 @@ func (m *Model) restart(s *State, i int, found int8, replica bool) bool {
 	n.data.marker = min(n.data.marker, other)
 	n.up, n.uptime, n.alone, n.moved, n.secondID = true, 0, 0, false, false
 	n.memory = m.blank()
-	n.follows = primary
+	n.follows, n.newLink = primary, false
 	if replica {
-		n.follows = s.newest
+		n.follows, n.newLink = s.newest, m.Rules.Unbroken
 	}
 	return m.bearable(s)
 }

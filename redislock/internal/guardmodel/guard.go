@@ -22,6 +22,14 @@ func (m *Model) enter(s *State, i int) call {
 		m.begin(s, i)
 	}
 	proved := m.proved(s, i)
+	if m.Rules.Unbroken && proved && n.memory.lapsed && n.memory.resync {
+		n.memory.known, n.data.marker = none, min(n.data.marker, other)
+		m.begin(s, i)
+		proved = m.proved(s, i)
+	}
+	if proved {
+		n.memory.lapsed, n.memory.resync = false, false
+	}
 	m.credit(&n.memory, proved)
 	if n.memory.left == 0 {
 		n.data.marker = own

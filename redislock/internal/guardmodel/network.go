@@ -15,6 +15,8 @@ func (m *Model) acknowledge(s *State, j int) bool {
 	p := &s.nodes[i]
 	if !p.paused {
 		p.memory.contact[j] = 0
+		p.memory.resync = p.memory.resync || n.newLink
+		n.newLink = false
 		return true
 	}
 	p.acks |= 1 << j
@@ -48,7 +50,7 @@ func (m *Model) promote(s *State, j int) bool {
 
 func (m *Model) crown(s *State, j int) {
 	n := &s.nodes[j]
-	n.follows, n.secondID = primary, true
+	n.follows, n.secondID, n.newLink = primary, true, false
 	s.newest = int8(j)
 	m.newID(s, j)
 }
@@ -83,7 +85,7 @@ func (m *Model) repoint(s *State, j, to int, full bool) bool {
 
 func (m *Model) demote(s *State, j, to int) {
 	n := &s.nodes[j]
-	n.follows = int8(to)
+	n.follows, n.newLink = int8(to), m.Rules.Unbroken
 	n.data.marker = min(n.data.marker, other)
 	n.saved.marker = min(n.saved.marker, other)
 	n.memory.known = min(n.memory.known, other)

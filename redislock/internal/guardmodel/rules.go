@@ -24,7 +24,8 @@ type Rules struct {
 	NoGrant    bool // no grant to who asks
 	NoHandOver bool // a release frees, and hands nothing over
 	NoTakeOver bool // what has run out does not go to who waits
-	NoClaim    bool // who does not know that it holds is not told: no claim, no repeated answer
+	NoClaim    bool // a push is not claimed: who does not know yet that it holds is not told
+	NoRepeat   bool // nor is who repeats a request whose answer was lost
 
 	// Rule 4: whose time counts.
 
@@ -40,6 +41,10 @@ type Rules struct {
 	ByOffsets   bool // contact is proved by offsets; off: by lag, which is stamped when an acknowledgement is read
 	FreshProofs bool // a new reign begins without proofs; off: those of the same process's last reign count
 	OwnNeed     bool // a node knows by its own settings how many proofs it needs; off: by its data, which can lag behind
+
+	// Not part of the guard: with this, and a fence of twice the lag, demoted nodes might come back as primaries (Deserters).
+
+	Unbroken bool // contact that was lost, and has come back over a new link, begins a new reign
 }
 
 // AllRules is the guard as it is specified.
@@ -48,7 +53,7 @@ func AllRules() Rules {
 		WholeGuard: true,
 		NewID:      true, LostMemory: true, ExactMarker: true,
 		NeverOffset: true, NeverSecondID: true, NeverUptime: true, NeverAlone: true, NeverConnected: true,
-		Muted: true, NoGrant: true, NoHandOver: true, NoTakeOver: true, NoClaim: true,
+		Muted: true, NoGrant: true, NoHandOver: true, NoTakeOver: true, NoClaim: true, NoRepeat: true,
 		StartAtWrite: true, StartProven: true, CreditProven: true, BoundedCredit: true,
 		Majority: true, EveryNode: true, ByOffsets: true, FreshProofs: true, OwnNeed: true,
 	}

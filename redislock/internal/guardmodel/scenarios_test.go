@@ -77,6 +77,7 @@ var safes = []safe{
 		Faults{Promotions: 1, Repoints: 1, BootSteps: 1}, medium},
 	{"three nodes: split, a clock set back by what the fence has to spare", trio.slack(1),
 		Faults{Promotions: 1, Repoints: 1, BackSteps: 1}, medium},
+	{"three nodes: split, a replica's clock behind, late answers", trio.ttl(1), Faults{Promotions: 1, Repoints: 1, Skew: 1, Lost: 1}, medium},
 	{"four nodes: split", quartet, Faults{Promotions: 1, Repoints: 1}, medium},
 
 	{"three nodes: split, two failovers, two moves", trio, Faults{Promotions: 2, Repoints: 2}, big},
@@ -85,6 +86,9 @@ var safes = []safe{
 		Faults{Promotions: 1, Repoints: 1, Crashes: 1, Restarts: 1, Snapshots: 1}, big},
 	{"three nodes: split, a restart, TTL of two ticks", trio, Faults{Promotions: 1, Repoints: 1, Crashes: 1, Restarts: 1}, big},
 	{"three nodes: split, two failovers and a restart", trio, Faults{Promotions: 2, Repoints: 1, Crashes: 1, Restarts: 1}, big},
+	{"three nodes: split, two failovers, two moves and a restart", trio, Faults{Promotions: 2, Repoints: 2, Crashes: 1, Restarts: 1}, big},
+	{"three nodes: split, two failovers, two moves, a pause, FUNCTION FLUSH", trio,
+		Faults{Promotions: 2, Repoints: 2, Pauses: 1, Flushes: 1}, big},
 	{"three nodes: split with waiters, late answers, two moves", trio.waiters(), Faults{Promotions: 1, Repoints: 2, Lost: 1}, big},
 	{"three nodes: split, proofs that last for two ticks", Setup{Nodes: 3, Proofs: true, TTL: 3, Lag: 2}, Faults{Promotions: 1, Repoints: 2}, big},
 	{"four nodes: split, two moves, TTL of two ticks", quartet.ttl(2), Faults{Promotions: 1, Repoints: 2}, big},

@@ -20,7 +20,8 @@ type Faults struct {
 	Backwards  int8 // the same, by hand, towards a primary that is not the newest: this breaks an assumption
 	Failovers  int8 // FAILOVER: the primary waits for its replica, and changes places with it
 	Crashes    int8
-	Restarts   int8 // of what crashed: empty or with all its data; as a primary or as a replica of the newest
+	Restarts   int8 // of what crashed: empty or with all its data; as a replica of the newest, or, if it was a primary, as a primary
+	Deserters  int8 // a node that was a replica starts again as a primary: this breaks an assumption
 	Snapshots  int8 // the data is saved, so that a restart can come with what is old by then
 	Pauses     int8 // a primary stands still for a while (SIGSTOP, a virtual machine that moves)
 	Flushes    int8 // FUNCTION FLUSH, and the library is loaded again
@@ -42,6 +43,7 @@ const (
 	failovers
 	crashes
 	restarts
+	deserters
 	snapshots
 	pauses
 	flushes
@@ -58,7 +60,7 @@ const (
 func (f Faults) budget() [faultKinds]int8 {
 	return [faultKinds]int8{
 		promotions: f.Promotions, repoints: f.Repoints, backwards: f.Backwards, failovers: f.Failovers,
-		crashes: f.Crashes, restarts: f.Restarts, snapshots: f.Snapshots, pauses: f.Pauses, flushes: f.Flushes,
+		crashes: f.Crashes, restarts: f.Restarts, deserters: f.Deserters, snapshots: f.Snapshots, pauses: f.Pauses, flushes: f.Flushes,
 		backlogs: f.Backlogs, soonFreed: f.SoonFreed,
 		steps: f.Steps, bootSteps: f.BootSteps,
 		backSteps: f.BackSteps, lost: f.Lost, evictions: f.Evictions,

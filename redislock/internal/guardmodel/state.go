@@ -38,6 +38,8 @@ type memory struct {
 	left    int8           // of the guard; 0: open
 	heard   int8           // ticks since the last call that counted, up to what a call may credit; asleep: the clock has not started
 	contact [maxNodes]int8 // the age of the newest proof of contact with each node; beyond Lag: none
+	lapsed  bool           // since the last proved call there was a moment without enough proofs; for Unbroken only
+	resync  bool           // since then a replica has come, or come back
 }
 
 const asleep = -1
@@ -50,6 +52,7 @@ type node struct {
 	memory     memory
 	secondID   bool  // not zeros: it was a replica before
 	moved      bool  // the replication offset is not 0
+	newLink    bool  // a replica: it has not acknowledged since it was told whom to follow, or started
 	uptime     int8  // up to the guard
 	stray      int8  // for how long it has been a primary beside a newer one; without Proofs only
 	alone      int8  // for how long it has been a primary without replicas, up to the guard; for Backlogs only

@@ -32,6 +32,9 @@ func (m *Model) tickNode(s *State, i int) bool {
 	for j := range n.memory.contact {
 		n.memory.contact[j] = min(n.memory.contact[j]+1, m.noContact())
 	}
+	if m.Rules.Unbroken && n.memory.known == own && !m.proved(s, i) {
+		n.memory.lapsed = true
+	}
 	if m.Faults.Backlogs > 0 {
 		n.alone = min(n.alone+1, m.guard())
 		if !n.up || n.follows != primary || s.followed(i) {
@@ -94,6 +97,9 @@ func (m *Model) settleMemory(s *State, i int) {
 	blank := m.blank()
 	if m.Rules.ByOffsets && m.Rules.OwnNeed && m.need(s, i) == 0 {
 		n.memory.contact = blank.contact
+	}
+	if n.memory.known != own || n.follows != primary {
+		n.memory.lapsed, n.memory.resync = false, false
 	}
 	if n.memory.known == own && n.follows == primary {
 		if n.memory.left == 0 {
