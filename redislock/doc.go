@@ -1,6 +1,8 @@
-// Package redislock keeps locks in Redis 7.0 or later, or Valkey: the stores redis:// and rediss://.
+// Package redislock keeps locks in Redis 7.0 or later, or Valkey: the stores redis:// and rediss://, and redis+sentinel:// and
+// rediss+sentinel:// for a primary that Sentinels watch.
 //
 //	locks, err := holdfast.Open(ctx, "redis://127.0.0.1:6379")     // import _ "holdfast.dev/redislock"
+//	locks, err := holdfast.Open(ctx, "redis+sentinel://s1,s2,s3/mymaster")
 //	locks := holdfast.New(redislock.New(client))                   // with a rueidis client of the program's own
 //
 // docs/stores/redis.md is for those who run it: parameters, faults, settings. This is for those who read or change it. The rules A1,
@@ -17,6 +19,7 @@
 //	break     ends somebody else's hold
 //	inspect   changes nothing
 //	open      reads what all clients of the store agree on, or writes it, for the first
+//	prove     writes something for replicas to acknowledge: see Replicas
 //
 // Many goroutines share requests: what waits to be sent goes out together (combine.go), as several calls of one function.
 //
@@ -66,16 +69,45 @@
 //
 // A token is the server's time in microseconds, or one more than the last of this server process, or one more than the name remembers,
 // whichever is most. The process's last is in the library's memory. What was given out is below a ceiling in the store's key, raised
-// in steps of 5 s: a process that has forgotten begins there. A name whose token is ahead of the clock remembers it until the clock has
+// in steps of 5 s: a process that has forgotten begins there, and one in a new reign a fence above it: a primary grants no longer than
+// that without being heard, so that it gave no more, whatever its clock. A name whose token is ahead of the clock remembers it until the clock has
 // passed it, an hour at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
 //
 // # The guard
 //
-// A restart can forget holds that their holders believe in. So a server that may have forgotten something grants nothing until the guard
-// has passed, and no TTL is longer than the guard. It is written into the store's key by the first client; one that asks for another is
-// refused. A server may have forgotten something if its replication id is not the one that the store's key trusts, unless it never
-// replicated and has been up for longer than the guard. Meanwhile holds that are known are renewed and released, and who wants a lock
-// queues. guard=0 turns it off: then nothing is promised about restarts, and tokens are volatile.
+// A restart can forget holds that their holders believe in; so can a failover, because replicas hear of what is written later than the
+// client does. So a server that may have forgotten something grants nothing until every hold from before has run out. docs/safety.md
+// says why each rule is there; internal/guardmodel has them as a program that looks for a way round, and finds one if a rule is left out.
+//
+//  1. Bound. The guard is the store's: the first client writes it into the store's key, and one that asks for another is refused. No TTL
+//     is longer than the guard less the fence (0 without replicas). guard=0 turns all of this off: then nothing is promised about
+//     restarts and failovers, and tokens are volatile.
+//  2. Reign. A reign is a replication id (master_replid): a process that starts has a new one, and a replica that is promoted. A new id,
+//     or a library without memory, begins a new reign, unless the store's key trusts exactly this id; or the server never replicated
+//     (a primary without replicas, no second id, offset 0) and has been up for longer than the guard.
+//  3. Phases. Muted, for the fence: nothing is granted and nothing renewed ("unknown"). Guarded, until the guard has passed: what is known
+//     can be renewed and released; nothing is granted, handed over, passed on or claimed; who comes queues. Then open, and the key says so.
+//  4. Clock. The guard's time begins with the first call that writes, which min-replicas-to-write must have let through, and that has proof
+//     of contact: never with a look. One call counts for a second of it at most, so that a clock that is set forward ends no guard. The
+//     id is read again every 100 ms at most, and when the clock went back.
+//
+// # Replicas
+//
+// A primary that is cut off may have been replaced, and does not know. Two rules of the deployment, and one of ours, keep it from granting
+// what the new one grants: min-replicas-to-write is at least half of the nodes, rounded down, on every node, so that of two halves of a
+// split one has no primary that may write ([Store.Guarantees] asks every node, and does not promise failovers otherwise); roles
+// move towards the newest primary only, as Sentinels do it; and:
+//
+//  5. Proof. A node grants and renews only while it is proved that so many replicas have followed it within lag (the lesser of
+//     min-replicas-max-lag and 2 s). The proof is an offset: the library notes the time and how much was written (master_repl_offset);
+//     a replica that acknowledges more than that has followed after that time. When an acknowledgement was read proves nothing, because it
+//     may have waited while the process stood still: what Redis itself calls lag is such a time. Without proof the answer is
+//     "unproved"; the client then has something written and waits for it (WAIT), and asks again, in one more round trip (contact.go).
+//  6. Fence. lag + 2 s: by then an old primary knows that it is none, so that a hold which the new one renews cannot have ended, and been
+//     granted anew, at the old one.
+//
+// How many replicas, and lag, are in the store's key, from the settings of the primary at each Open, so that every node goes by the same.
+// A store has a fence from when its server is first seen with a replica. Releases need no proof: they free, and hand nothing over.
 //
 // # Time
 //
@@ -99,12 +131,15 @@
 //   - crossing a relay: see relay.go.
 //   - two guards: the store was set up anew with a shorter one while a request was on its way. The server refuses a TTL above the guard,
 //     and the client opens the store again.
+//   - replaced while asking: the answer "read only", or no answer. Every connection is given up, and the next one leads to the primary of then.
+//   - unproved release: the lock is free, and somebody waits. Its head is told to look, and gets the proof.
 //   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
 //     others open the store anew.
 //
 // # Keys and their lives
 //
-//	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign. It stays.
+//	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign, lag and number of replicas;
+//	                           and the last beat, which only replicas read. It stays.
 //	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone, since it was free: a string, for its TTL.
 //	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and an eighth longer; renewed with them. Free: deleted at once, but
 //	                           for tombstones (a TTL) and a token ahead of the clock (until that has passed it, an hour at most).
