@@ -12,6 +12,7 @@ type broken struct {
 	name   string
 	setup  Setup
 	faults Faults
+	size   size
 }
 
 var (
@@ -21,43 +22,44 @@ var (
 )
 
 var withoutRule = []broken{
-	{"WholeGuard", "one server restarts", single, restart},
-	{"WholeGuard", "the old primary grants while the new one is muted", trio, split},
-	{"NewID", "a process is demoted, and promoted again", pair, Faults{Failovers: 1, Crashes: 1, Promotions: 1}},
-	{"LostMemory", "one server restarts empty", single, restart},
-	{"ExactMarker", "a replica has the marker of its primary", pair, failover},
-	{"NeverOffset", "a promoted replica's backlog is freed soon", pair, Faults{Crashes: 1, Promotions: 1, SoonFreed: 1}},
-	{"NeverSecondID", "a replica is promoted that was sent nothing since it synced", pair.fresh(), failover},
-	{"NeverUptime", "one server restarts empty", single, restart},
+	{"WholeGuard", "one server restarts", single, restart, small},
+	{"WholeGuard", "the old primary grants while the new one is muted", trio, split, small},
+	{"NewID", "a process is demoted, and promoted again", pair, Faults{Failovers: 1, Crashes: 1, Promotions: 1}, small},
+	{"LostMemory", "one server restarts empty", single, restart, small},
+	{"ExactMarker", "a replica has the marker of its primary", pair, failover, small},
+	{"NeverOffset", "a promoted replica's backlog is freed soon", pair, Faults{Crashes: 1, Promotions: 1, SoonFreed: 1}, small},
+	{"NeverSecondID", "a replica is promoted that was sent nothing since it synced", pair.fresh(), failover, small},
+	{"NeverUptime", "one server restarts empty", single, restart, small},
 	{"NeverAlone", "a promoted node restarts empty, and is up for long before it gets a replica", trio.ttl(1),
-		Faults{Promotions: 1, Repoints: 1, Crashes: 1, Restarts: 1}},
-	{"Muted", "the new primary renews what the old one sees run out", trio, split},
+		Faults{Promotions: 1, Repoints: 1, Crashes: 1, Restarts: 1}, medium},
+	{"Muted", "the new primary renews what the old one sees run out", trio, split, small},
 	{"Muted", "the same without min-replicas, where the old one lives for less than the fence", pair.overlapping(1),
-		Faults{Promotions: 1, Crashes: 1}},
-	{"NoGrant", "one server restarts empty", single, restart},
-	{"NoHandOver", "a release is carried out again, by the new primary", pair.waiters(), failover},
-	{"NoTakeOver", "one server restarts empty, and somebody waits", single.waiters(), restart},
-	{"NoClaim", "a push is late, and the replica's clock behind", pair.waiters(), Faults{Crashes: 1, Promotions: 1, Skew: 1}},
-	{"NoRepeat", "an answer is late, and the replica's clock behind", pair, Faults{Crashes: 1, Promotions: 1, Skew: 1, Lost: 1}},
-	{"StartAtWrite", "somebody inspects the new primary while the old one is in contact", trio, split},
-	{"StartProven", "somebody asks the new primary while the old one is in contact", trio, split},
-	{"BoundedCredit", "the new primary's clock jumps forward", trio.slack(1), Faults{Promotions: 1, Repoints: 1, BootSteps: 1}},
-	{"Majority", "three nodes that need no replica", trio, Faults{Promotions: 1}},
-	{"Majority", "four nodes that need one: two halves", quartet, split},
-	{"EveryNode", "only the first primary needs a replica", trio, Faults{Promotions: 1}},
+		Faults{Promotions: 1, Crashes: 1}, small},
+	{"NoGrant", "one server restarts empty", single, restart, small},
+	{"NoHandOver", "a release is carried out again, by the new primary", pair.waiters(), failover, small},
+	{"NoTakeOver", "one server restarts empty, and somebody waits", single.waiters(), restart, small},
+	{"NoClaim", "a push is late, and the replica's clock behind", pair.waiters(), Faults{Crashes: 1, Promotions: 1, Skew: 1}, small},
+	{"NoRepeat", "an answer is late, and the replica's clock behind", pair, Faults{Crashes: 1, Promotions: 1, Skew: 1, Lost: 1}, small},
+	{"StartAtWrite", "somebody inspects the new primary while the old one is in contact", trio, split, small},
+	{"StartProven", "somebody asks the new primary while the old one is in contact", trio, split, small},
+	{"BoundedCredit", "the new primary's clock jumps forward", trio.slack(1), Faults{Promotions: 1, Repoints: 1, BootSteps: 1}, small},
+	{"Majority", "three nodes that need no replica", trio, Faults{Promotions: 1}, small},
+	{"Majority", "four nodes that need one: two halves", quartet, split, medium},
+	{"EveryNode", "only the first primary needs a replica", trio, Faults{Promotions: 1}, small},
 	{"ByOffsets", "the old primary stands still, and then reads old acknowledgements", trio,
-		Faults{Promotions: 1, Repoints: 1, Pauses: 1}},
+		Faults{Promotions: 1, Repoints: 1, Pauses: 1}, medium},
 	{"FreshProofs", "a process is demoted and promoted again within the life of a proof", trio.ttl(1),
-		Faults{Promotions: 1, Repoints: 2, Failovers: 1}},
-	{"OwnNeed", "a replica is promoted that has not heard that proofs are needed", trio.lateNeed(), Faults{Promotions: 1}},
+		Faults{Promotions: 1, Repoints: 2, Failovers: 1}, medium},
+	{"OwnNeed", "a replica is promoted that has not heard that proofs are needed", trio.lateNeed(), Faults{Promotions: 1}, small},
 }
 
 // belts are rules without which the model finds nothing either. They are kept because they cost nothing.
 var belts = []broken{
 	{"NeverConnected", "restarts and failovers of two nodes that are new", pair.fresh(),
-		Faults{Crashes: 2, Promotions: 2, Restarts: 2, Repoints: 2}},
-	{"CreditProven", "split", trio, Faults{Promotions: 1, Repoints: 2}},
-	{"CreditProven", "split, two failovers", trio.ttl(1), Faults{Promotions: 2, Repoints: 2}},
+		Faults{Crashes: 2, Promotions: 2, Restarts: 2, Repoints: 2}, medium},
+	{"CreditProven", "split", trio, Faults{Promotions: 1, Repoints: 2}, medium},
+	{"CreditProven", "split, two failovers", trio.ttl(1), Faults{Promotions: 2, Repoints: 2}, medium},
+	{"CreditProven", "split, a restart", trio.ttl(1), Faults{Promotions: 1, Repoints: 2, Crashes: 1, Restarts: 1}, medium},
 }
 
 func (b broken) model(t *testing.T) Model {
@@ -74,6 +76,9 @@ func (b broken) model(t *testing.T) Model {
 // TestEveryRuleIsNeeded switches off one rule after the other, in a scenario that is safe with it, and must see two holders.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	for _, b := range withoutRule {
+		if skips(t, b.size, b.name) {
+			continue
+		}
 		t.Run(b.rule+": "+b.name, func(t *testing.T) {
 			t.Parallel()
 			mustBreak(t, b.model(t))
@@ -92,8 +97,10 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 // TestBelts says which rules the model does not need. One that it does need belongs to withoutRule.
 func TestBelts(t *testing.T) {
 	for _, b := range belts {
+		if skips(t, b.size, b.name) {
+			continue
+		}
 		t.Run(b.rule+": "+b.name, func(t *testing.T) {
-			skipUnless(t, medium)
 			t.Parallel()
 			m := b.model(t)
 			r := m.Explore(limit)
