@@ -39,7 +39,7 @@
 //   - an acknowledgement arrives at once: it proves contact at the time of the note that it answers, so a late one proves less
 //   - the id of the reign is read in every call; the library may take up to 100 ms, which is the least TTL
 //   - replicas follow primaries, not replicas; four nodes at most; Cluster's slots and Redlock are not here; nor are tokens
-//   - clocks run at one speed, but for the faults named Steps, BootSteps, BackSteps and Skew
+//   - clocks run at one speed, but for the faults named Steps, EmptySteps, BackSteps and Skew
 //
 // # How much is looked at
 //

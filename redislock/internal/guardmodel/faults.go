@@ -106,10 +106,10 @@ func (m *Model) freeBacklog(s *State, i int, soon bool) bool {
 	return true
 }
 
-// step sets a node's clock forward: everything that counts by it has run out. What a node has just started with is nothing, at boot.
-func (m *Model) step(s *State, i int, boot bool) bool {
+// step sets a node's clock forward: everything that counts by it has run out. onlyEmpty: there was nothing.
+func (m *Model) step(s *State, i int, onlyEmpty bool) bool {
 	n := &s.nodes[i]
-	if !n.up || boot && (n.data.owner != 0 || n.uptime >= m.guard() || !s.spend(bootSteps)) || !boot && !s.spend(steps) {
+	if !n.up || onlyEmpty && (n.data.owner != 0 || !s.spend(emptySteps)) || !onlyEmpty && !s.spend(steps) {
 		return false
 	}
 	n.data.owner, n.saved.owner = 0, 0

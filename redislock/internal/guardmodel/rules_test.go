@@ -42,7 +42,7 @@ var withoutRule = []broken{
 	{"NoRepeat", "an answer is late, and the replica's clock behind", pair, Faults{Crashes: 1, Promotions: 1, Skew: 1, Lost: 1}, small},
 	{"StartAtWrite", "somebody inspects the new primary while the old one is in contact", trio, split, small},
 	{"StartProven", "somebody asks the new primary while the old one is in contact", trio, split, small},
-	{"BoundedCredit", "the new primary's clock jumps forward", trio.slack(1), Faults{Promotions: 1, Repoints: 1, BootSteps: 1}, small},
+	{"BoundedCredit", "the new primary's clock jumps forward", trio.slack(1), Faults{Promotions: 1, Repoints: 1, EmptySteps: 1}, small},
 	{"Majority", "three nodes that need no replica", trio, Faults{Promotions: 1}, small},
 	{"Majority", "four nodes that need one: two halves", quartet, split, medium},
 	{"EveryNode", "only the first primary needs a replica", trio, Faults{Promotions: 1}, small},

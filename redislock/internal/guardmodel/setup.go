@@ -28,7 +28,7 @@ type Faults struct {
 	Backlogs   int8 // the backlog of a primary that had no replicas for the guard is freed: a new id, and a second one of zeros
 	SoonFreed  int8 // the same before the guard has passed (repl-backlog-ttl is shorter): this breaks an assumption
 	Steps      int8 // a node's clock is set forward by more than the guard
-	BootSteps  int8 // the same, while the node's data holds nothing: when it has just started
+	EmptySteps int8 // the same, while the node's data holds nothing, as when it has just started
 	BackSteps  int8 // a node's clock is set back by a tick
 	Lost       int8 // a grant is made, and the answer does not arrive in time
 	Evictions  int8 // a hold's key is evicted, flushed or deleted: this breaks an assumption
@@ -50,7 +50,7 @@ const (
 	backlogs
 	soonFreed
 	steps
-	bootSteps
+	emptySteps
 	backSteps
 	lost
 	evictions
@@ -62,7 +62,7 @@ func (f Faults) budget() [faultKinds]int8 {
 		promotions: f.Promotions, repoints: f.Repoints, backwards: f.Backwards, failovers: f.Failovers,
 		crashes: f.Crashes, restarts: f.Restarts, deserters: f.Deserters, snapshots: f.Snapshots, pauses: f.Pauses, flushes: f.Flushes,
 		backlogs: f.Backlogs, soonFreed: f.SoonFreed,
-		steps: f.Steps, bootSteps: f.BootSteps,
+		steps: f.Steps, emptySteps: f.EmptySteps,
 		backSteps: f.BackSteps, lost: f.Lost, evictions: f.Evictions,
 	}
 }
