@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"time"
@@ -94,6 +95,9 @@ func (w *wires) reachPrimary(ctx context.Context, stage func(string)) (net.Conn,
 		return nil, at, err
 	}
 	raw, err := w.target.open(ctx, w.target.reachable(at.told), stage)
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		return nil, at, &hint{"the Sentinels name " + at.told + " as the primary, and it cannot be reached; a failover may be under way, so ask again", []error{ErrTemporary, err}}
+	}
 	if err != nil {
 		return nil, at, err
 	}
