@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast.dev/bench/internal/contender"
+	"holdfast.dev/bench/internal/deployment"
 	"holdfast.dev/bench/internal/measure"
 	"holdfast.dev/bench/internal/result"
 	"holdfast.dev/locktest/servers"
@@ -17,7 +18,7 @@ import (
 type server struct {
 	addr  string
 	probe *measure.Probe
-	own   *servers.Redis // nil if it was there before
+	own   *deployment.Deployment // nil if it was there before
 }
 
 // connect uses the server at addr, or starts one if that is empty.
@@ -25,19 +26,40 @@ func connect(ctx context.Context, addr string) (*server, error) {
 	s := &server{addr: addr}
 	if addr == "" {
 		// A thousand goroutines with a connection each, and then some.
-		own, err := servers.StartRedis(ctx, servers.RedisSet("maxclients", "4000"))
-		if err != nil {
+		if err := s.start(ctx, deployment.Settings{Nodes: 1, More: []servers.RedisOption{servers.RedisSet("maxclients", "4000")}}); err != nil {
 			return nil, err
 		}
-		s.own, s.addr = own, own.Addr()
 	}
+	return s, s.ask()
+}
+
+// connectReplicated starts a primary with a replica.
+func connectReplicated(ctx context.Context) (*server, error) {
+	s := new(server)
+	if err := s.start(ctx, deployment.Settings{Nodes: 2}); err != nil {
+		return nil, err
+	}
+	return s, s.ask()
+}
+
+func (s *server) start(ctx context.Context, settings deployment.Settings) error {
+	own, err := deployment.Start(ctx, settings)
+	if err != nil {
+		return err
+	}
+	s.own, s.addr = own, own.Primary().Addr()
+	return nil
+}
+
+// ask opens the probe.
+func (s *server) ask() error {
 	probe, err := measure.NewProbe(s.addr)
 	if err != nil {
 		s.close()
-		return nil, err
+		return err
 	}
 	s.probe = probe
-	return s, nil
+	return nil
 }
 
 func (s *server) close() {

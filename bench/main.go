@@ -5,7 +5,7 @@
 //	go run ./bench --json > figures.json
 //	go run ./bench --from figures.json --markdown
 //
-// It starts a server of its own, which nothing else uses, and lets all contenders run each scenario one after the other, in an order
+// It starts a server of its own, which nothing else uses, one more with a replica where that is the question, and lets all contenders run each scenario one after the other, in an order
 // that turns with every repetition. So whatever else the machine does meanwhile troubles all of them, and what counts is their ratio, not
 // the numbers. Every hold is checked for mutual exclusion.
 //
@@ -31,6 +31,7 @@ import (
 	"holdfast.dev/bench/internal/report"
 	"holdfast.dev/bench/internal/result"
 	"holdfast.dev/bench/internal/scenario"
+	"holdfast.dev/redislock"
 )
 
 // The exit codes.
@@ -52,7 +53,7 @@ type options struct {
 	addr, from            string
 	runs                  int
 	forTime, warm, retry  time.Duration
-	watch                 time.Duration
+	watch, guard          time.Duration
 	scenarios, contenders string
 	json, markdown        bool
 	list, strict          bool
@@ -78,6 +79,7 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	f.IntVar(&o.locks, "locks", 100_000, "locks of the scenario scale")
 	f.IntVar(&o.waiters, "waiters", 10_000, "waiters of the scenario scale")
 	f.DurationVar(&o.watch, "watch", contender.TTL, "how long renewals are watched in the scenario scale")
+	f.DurationVar(&o.guard, "guard", redislock.DefaultGuard, "the guard of the scenarios that are about it; each server makes its first client wait for so long")
 	f.Usage = func() {
 		fmt.Fprint(errs, "Usage: go run ./bench [flags]\n\nMeasures lock libraries on one Redis, in one run, as ratios. "+
 			"All of it takes about half an hour;\n--list shows what can be chosen from. Figures go to stdout, progress to stderr.\n\n")
@@ -91,6 +93,8 @@ func parse(args []string, errs io.Writer) (*options, error) {
 		return nil, fmt.Errorf("%q is no flag; scenarios and contenders are chosen by --scenarios and --contenders", f.Arg(0))
 	case o.runs < 1 || o.forTime <= 0 || o.warm < 0 || o.retry < 0:
 		return nil, errors.New("--runs and --for must be above 0, --warm and --retry not below")
+	case o.guard <= 0:
+		return nil, errors.New("--guard must be above 0: it is compared with none")
 	case o.locks < 1 || o.waiters < 1 || o.watch <= 0:
 		return nil, errors.New("--locks, --waiters and --watch must be above 0")
 	case o.json && o.markdown:
@@ -160,7 +164,7 @@ func list(out io.Writer, p *plan) {
 	}
 	fmt.Fprintf(out, "  %-18s %s\n", scaleName, "what many held locks and waiters of Holdfast cost the server")
 	fmt.Fprintln(out, "contenders:")
-	for _, c := range contender.All(p.options.retry) {
+	for _, c := range contender.All(p.options.retry, p.options.guard) {
 		fmt.Fprintf(out, "  %-18s %s: %s\n", c.Name, c.Module, c.Settings)
 	}
 }

@@ -45,7 +45,7 @@ func TestEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range scenarios {
-		for _, c := range contender.All(0) {
+		for _, c := range contender.All(0, 0) {
 			in := d.Scenario(s.Name)
 			if (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended() {
 				if in != nil && in.Contender(c.Name) != nil {

@@ -40,7 +40,7 @@ func newPlan(o *options) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.contenders, err = contender.Select(contender.All(o.retry), names(o.contenders))
+	p.contenders, err = contender.Select(contender.All(o.retry, o.guard), names(o.contenders))
 	return p, err
 }
 
@@ -55,7 +55,7 @@ func (p *plan) document(ctx context.Context, progress io.Writer) (*result.Docume
 	}
 	if d != nil {
 		d.Summarise(p.order())
-		d.Bars = bars.Judge(d, "holdfast")
+		d.Bars = bars.Judge(d, "holdfast", "holdfast-guard")
 	}
 	return d, err
 }
@@ -92,6 +92,11 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 		return nil, err
 	}
 	defer server.close()
+	followed, err := p.connectReplicated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer followed.close()
 	info, err := server.probe.Info(ctx)
 	if err != nil {
 		return nil, err
@@ -99,7 +104,7 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 	d.Server = result.Server{Product: info.Product, Version: info.Version, Own: o.addr == ""}
 	fmt.Fprintf(progress, "%s %s at %s; this takes about %v\n", info.Product, info.Version, server.addr, p.lasts().Round(time.Second))
 	for number := range o.runs {
-		if err := p.repetition(ctx, d, server, number, progress); err != nil {
+		if err := p.repetition(ctx, d, server, followed, number, progress); err != nil {
 			return d, err
 		}
 	}
@@ -114,9 +119,12 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 
 // repetition runs all scenarios once. In each the contenders come one after the other, and each time another is first: who comes after
 // whom might matter.
-func (p *plan) repetition(ctx context.Context, d *result.Document, server *server, number int, progress io.Writer) error {
+func (p *plan) repetition(ctx context.Context, d *result.Document, alone, followed *server, number int, progress io.Writer) error {
 	for _, s := range p.scenarios {
-		entrants := p.entrants(s)
+		entrants, server := p.entrants(s), alone
+		if s.Replica {
+			server = followed
+		}
 		for place := range entrants {
 			c := entrants[(place+number)%len(entrants)]
 			r, err := measure.Measure(ctx, server.probe, server.addr, measure.Run{
@@ -133,10 +141,21 @@ func (p *plan) repetition(ctx context.Context, d *result.Document, server *serve
 	return nil
 }
 
-// entrants are the contenders that can run a scenario: the limit does not wait.
+// connectReplicated starts the server with a replica, if one is needed.
+func (p *plan) connectReplicated(ctx context.Context) (*server, error) {
+	if !slices.ContainsFunc(p.scenarios, func(s scenario.Scenario) bool { return s.Replica }) {
+		return new(server), nil
+	}
+	return connectReplicated(ctx)
+}
+
+// entrants are the contenders that can run a scenario: the limit does not wait, and a guard is measured where that is the question.
 func (p *plan) entrants(s scenario.Scenario) []contender.Contender {
 	return slices.DeleteFunc(slices.Clone(p.contenders), func(c contender.Contender) bool {
-		return (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended()
+		if s.Guard {
+			return c.Role != contender.Ours && c.Role != contender.Guarded
+		}
+		return c.Role == contender.Guarded || (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended()
 	})
 }
 
@@ -147,6 +166,11 @@ func (p *plan) lasts() time.Duration {
 		once += time.Duration(len(p.entrants(s))) * (p.options.warm + p.options.forTime*time.Duration(s.Times))
 	}
 	total := once * time.Duration(p.options.runs)
+	for _, replica := range []bool{false, true} { // the first one waits for it, on each server
+		if slices.ContainsFunc(p.scenarios, func(s scenario.Scenario) bool { return s.Guard && s.Replica == replica }) {
+			total += p.options.guard
+		}
+	}
 	if p.scale {
 		total += p.options.watch + 2*contender.TTL
 	}

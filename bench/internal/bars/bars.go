@@ -19,6 +19,7 @@ const (
 	itself   base = iota // with nothing: the figure as it is
 	theLimit             // with the limit's, in the same repetition
 	bestPeer             // with the best peer's, in the same repetition
+	guardOff             // ours with the guard on with ours without it, in the same repetition
 	smallest             // the largest of several scenarios with the smallest, in the same repetition
 )
 
@@ -76,14 +77,21 @@ func table() []bar {
 		}
 		all = append(all, bar{crowds, figure.Commands, smallest, atMost, 1.1})
 	}
+	for _, name := range scenario.Guards() {
+		all = append(all, bar{[]string{name}, figure.Throughput, guardOff, atLeast, 0.97})
+	}
 	return all
 }
 
-// Judge holds the document against the table, for the contender that is ours.
-func Judge(d *result.Document, ours string) []result.Verdict {
+// Judge holds the document against the table, for the contender that is ours, and the one that is ours with the guard on.
+func Judge(d *result.Document, ours, guarded string) []result.Verdict {
 	var verdicts []result.Verdict
 	for _, b := range table() {
-		got := b.measured(d, ours)
+		subject := ours
+		if b.against == guardOff {
+			subject = guarded
+		}
+		got := b.measured(d, subject)
 		verdict := result.Verdict{Bar: b.String(), Wanted: fmt.Sprintf("%s %g", b.wanted, b.value)}
 		if !math.IsNaN(got.Median) {
 			verdict.Measured = true
@@ -112,6 +120,8 @@ func (b bar) measured(d *result.Document, ours string) figure.Summary {
 			return first.ToLimitIn(run, b.figure)
 		case bestPeer:
 			return first.ToBestIn(run, b.figure)
+		case guardOff:
+			return first.ToOffIn(run, b.figure)
 		case smallest:
 			return b.spread(subjects, run.Number)
 		default:
@@ -141,6 +151,8 @@ func (b bar) String() string {
 		return fmt.Sprintf("%s: %s by the limit's", where, title)
 	case bestPeer:
 		return fmt.Sprintf("%s: %s by the best peer's", where, title)
+	case guardOff:
+		return fmt.Sprintf("%s: %s by that without the guard", where, title)
 	case smallest:
 		return fmt.Sprintf("%s … %s: %s per hold, largest by smallest", where, b.scenarios[len(b.scenarios)-1], title)
 	default:

@@ -23,6 +23,7 @@ const (
 	Limit     Role = "limit"     // what the round trips allow
 	Reference Role = "reference" // no lock, and not what bars are held against: shown beside the limit
 	Ours      Role = "ours"
+	Guarded   Role = "guarded" // ours with the guard on, compared with ours
 	Peer      Role = "peer"
 )
 
@@ -52,11 +53,11 @@ type Client interface {
 const TTL = 10 * time.Second
 
 // All returns every contender: the limits, ours, the peers. pause is how long the polling ones wait between two tries at their best
-// settings; 0 means the best one that is known.
-func All(pause time.Duration) []Contender {
+// settings; 0 means the best one that is known. guard is that of the one of ours that has one.
+func All(pause, guard time.Duration) []Contender {
 	return []Contender{
 		limit(), limitBest(),
-		ours(),
+		ours(), guarded(guard),
 		redsyncDefault(), redsyncBest(pause),
 		bsmDefault(), bsmBest(pause), bsmPipeline(pause),
 		rueidislockDefault(), rueidislockBest(),

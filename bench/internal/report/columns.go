@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"holdfast.dev/bench/internal/contender"
 	"holdfast.dev/bench/internal/figure"
 	"holdfast.dev/bench/internal/result"
 )
@@ -33,6 +34,10 @@ func toPeer(title string, id figure.ID) column {
 	return ratio(title, func(c *result.Contender, run result.Run) float64 { return c.ToBestIn(run, id) })
 }
 
+func toOff(title string, id figure.ID) column {
+	return ratio(title, func(c *result.Contender, run result.Run) float64 { return c.ToOffIn(run, id) })
+}
+
 func ratio(title string, in func(*result.Contender, result.Run) float64) column {
 	over := func(c *result.Contender) figure.Summary {
 		return c.Over(func(run result.Run) float64 { return in(c, run) })
@@ -54,6 +59,22 @@ var brief = []column{
 	plain(figure.Throughput), toLimit("×limit", figure.Throughput), toPeer("×peer", figure.Throughput),
 	plain(figure.WaitP50), plain(figure.WaitP99), toPeer("p99 ×peer", figure.WaitP99), plain(figure.ShareRatio), plain(figure.Commands),
 	plain(figure.GapP50),
+}
+
+// guard are the columns of a scenario that is about the guard: there is no limit there, and no peer.
+var guard = []column{
+	plain(figure.Throughput), toOff("×off", figure.Throughput), plain(figure.WaitP50), toOff("p50 ×off", figure.WaitP50),
+	plain(figure.WaitP99), plain(figure.ShareRatio), plain(figure.Commands), plain(figure.Calls),
+}
+
+// of are the columns of a scenario: usual, unless it is about the guard.
+func of(s *result.Scenario, usual []column) []column {
+	for _, c := range s.Contenders {
+		if c.Role == contender.Guarded {
+			return guard
+		}
+	}
+	return usual
 }
 
 func titles(columns []column) []string {

@@ -28,6 +28,7 @@ func Text(w io.Writer, d *result.Document) error {
 	}
 	for _, s := range d.Scenarios {
 		fmt.Fprintf(&b, "\n%s: %s\n", s.Name, s.Title)
+		columns := of(s, columns)
 		rows := [][]string{titles(columns)}
 		for _, c := range s.Contenders {
 			rows = append(rows, medians(columns, c))
@@ -58,6 +59,7 @@ func Markdown(w io.Writer, d *result.Document) error {
 	}
 	for _, s := range d.Scenarios {
 		fmt.Fprintf(&b, "\n### %s: %s\n\n", s.Name, s.Title)
+		brief := of(s, brief)
 		rows := [][]string{titles(brief)}
 		for _, c := range s.Contenders {
 			row := medians(brief, c)
@@ -99,6 +101,7 @@ func preface(d *result.Document) []string {
 		strings.TrimSuffix(fmt.Sprintf("%s, %d processors, %s, %s; load before: %s", m.System, m.Processors, m.Model, m.Go, m.Load), "; load before: "),
 		fmt.Sprintf("Repetitions: %d, each of %s after a warm-up of %s, contenders in turn. Medians, with the spread (least…most); times in ms.", d.Runs, d.For, d.Warm),
 		"×limit and ×peer: throughput by the limit's and by the best peer's, in the same repetition; p99 ×peer: the wait by the shortest of any peer.",
+		"×off: by that without the guard, in the same repetition.",
 	}
 	if d.Runs < 5 {
 		lines = append(lines, "Fewer than 5 repetitions: good for a look, not for a comparison.")

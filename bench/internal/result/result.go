@@ -62,8 +62,10 @@ type Contender struct {
 	Max       figure.Set     `json:"max"`
 	ToLimit   figure.Set     `json:"to_limit"`     // median of the ratios
 	ToBest    figure.Set     `json:"to_best_peer"` // median of the ratios
+	ToOff     figure.Set     `json:"to_guard_off"` // median of the ratios, of one that has the guard on
 	limitRuns map[int]figure.Set
 	bestRuns  map[int]figure.Set
+	offRuns   map[int]figure.Set
 }
 
 // A Run is one repetition.

@@ -20,18 +20,23 @@ func (d *Document) Summarise(names []string) {
 }
 
 func (c *Contender) summarise(s *Scenario) {
-	c.limitRuns, c.bestRuns = make(map[int]figure.Set), make(map[int]figure.Set)
+	c.limitRuns, c.bestRuns, c.offRuns = make(map[int]figure.Set), make(map[int]figure.Set), make(map[int]figure.Set)
 	for _, run := range c.Runs {
 		c.limitRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Limit, run.Number)))
 		c.bestRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Peer, run.Number)))
+		c.offRuns[run.Number] = figure.None()
+		if c.Role == contender.Guarded {
+			c.offRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Ours, run.Number)))
+		}
 	}
 	c.Median, c.Min, c.Max = figure.None(), figure.None(), figure.None()
-	c.ToLimit, c.ToBest = figure.None(), figure.None()
+	c.ToLimit, c.ToBest, c.ToOff = figure.None(), figure.None(), figure.None()
 	for _, id := range figure.All() {
 		all := c.Over(func(run Run) float64 { return run.Figures[id] })
 		c.Median[id], c.Min[id], c.Max[id] = all.Median, all.Min, all.Max
 		c.ToLimit[id] = c.Over(func(run Run) float64 { return c.limitRuns[run.Number][id] }).Median
 		c.ToBest[id] = c.Over(func(run Run) float64 { return c.bestRuns[run.Number][id] }).Median
+		c.ToOff[id] = c.Over(func(run Run) float64 { return c.offRuns[run.Number][id] }).Median
 	}
 }
 
@@ -60,6 +65,9 @@ func (c *Contender) ToLimitIn(run Run, id figure.ID) float64 { return c.limitRun
 
 // ToBestIn returns the ratio of a figure to the best peer's, in one repetition.
 func (c *Contender) ToBestIn(run Run, id figure.ID) float64 { return c.bestRuns[run.Number][id] }
+
+// ToOffIn returns the ratio of a figure to that of ours without the guard, in one repetition, if this is ours with it.
+func (c *Contender) ToOffIn(run Run, id figure.ID) float64 { return c.offRuns[run.Number][id] }
 
 // Run returns the repetition of that number.
 func (c *Contender) Run(number int) (Run, bool) {

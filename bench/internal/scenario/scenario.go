@@ -19,6 +19,10 @@ type Scenario struct {
 	// Times is how many times as long as others it is measured. Where all goroutines together have a thousand turns in a second, shares of
 	// one turn more or less would look unfair if each had only a few.
 	Times int
+	// Guard: it is about what the guard costs. Only ours run it, with the guard and without; nobody with a guard runs the others.
+	Guard bool
+	// Replica: the server has a replica, which must have followed for it to write.
+	Replica bool
 }
 
 // Contended reports whether anybody ever waits for somebody else.
@@ -41,6 +45,34 @@ func Crowd(goroutines int, working bool) string {
 // goes through the server.
 func Strangers(goroutines int) string { return fmt.Sprintf("strangers-%d", goroutines) }
 
+// guards is what the guard is tried with, on a server alone and on one with a replica.
+func guards() []Scenario {
+	var all []Scenario
+	for _, replica := range []bool{false, true} {
+		for _, s := range []Scenario{
+			{Name: "guard-solo", Title: "1 goroutine, 1 lock", Goroutines: 1, Locks: 1, Clients: 1},
+			{Name: "guard-crowd", Title: "64 goroutines on 1 lock, over 4 clients", Goroutines: 64, Locks: 1, Clients: 4},
+			{Name: "guard-strangers", Title: "8 goroutines on 1 lock, each with a client of its own", Goroutines: 8, Locks: 1, Clients: 8},
+		} {
+			s.Guard, s.Replica, s.Times = true, replica, 1
+			if replica {
+				s.Name, s.Title = s.Name+"-replica", s.Title+"; the server has a replica"
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Guards are the names of the scenarios that are about the guard.
+func Guards() []string {
+	var names []string
+	for _, s := range guards() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // All returns every scenario.
 func All() []Scenario {
 	all := []Scenario{
@@ -58,7 +90,7 @@ func All() []Scenario {
 		title := fmt.Sprintf("%d goroutines on 1 lock, each with a client of its own", n)
 		all = append(all, Scenario{Name: Strangers(n), Title: title, Goroutines: n, Locks: 1, Clients: n, Times: 1})
 	}
-	return all
+	return append(all, guards()...)
 }
 
 // turns makes crowd-256-1ms last four times as long: a share within a tenth of another needs ten turns for each, with room to spare. A
