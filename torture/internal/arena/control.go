@@ -17,6 +17,13 @@ import (
 func Control(c control.Control, broken bool) Kind {
 	return Kind{Name: c.Name, Assumptions: func() []driver.Assumption { return nil }, Needs: map[string]string{"redis-server": "redis-server"},
 		Start: func(ctx context.Context, o Options) (Arena, error) {
+			if c.Replicas {
+				a, err := newReplicas(ctx, o)
+				if err != nil {
+					return nil, err
+				}
+				return &replicasControl{replicasArena: a, control: c, broken: broken}, nil
+			}
 			server, err := servers.StartRedis(ctx)
 			if err != nil {
 				return nil, err

@@ -105,7 +105,7 @@ func (f failovers) failoverCut(ctx context.Context, s *Scene) error {
 	if err != nil {
 		return err
 	}
-	length := time.Duration(0.1e9 + 0.8e9*s.Random.Float64()) // the primary can be written to for a second
+	length := time.Duration(0.1e9 + 0.8e9*s.Random.Float64()) // it can be written to for a second
 	f.isolate(old)
 	err = s.Pass(ctx, length)
 	f.nodes[old].Kill()

@@ -34,6 +34,9 @@ type Control struct {
 	// store may take.
 	Patience time.Duration
 
+	// Replicas: the lock is not one of this package's, but redislock's, on a primary with replicas; the broken one has no guard.
+	Replicas bool
+
 	Heals time.Duration // beyond a TTL + 1 s, how long it may grant nothing after a server has forgotten: its guard
 	Gate  resource.Gate // of the broken one; the twin's is always GateAll
 
@@ -59,6 +62,9 @@ const Acquired Point = "acquired"
 
 // Open opens the broken lock, or the twin.
 func (c Control) Open(ctx context.Context, o Options) (driver.Store, error) {
+	if c.Replicas {
+		return nil, fmt.Errorf("control %s is a lock of redislock: open it by its URL", c.Name)
+	}
 	wire, err := dial(ctx, o.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("control %s: no Redis server answers at %s: %w", c.Name, o.Addr, err)
@@ -129,7 +135,7 @@ func parse(text string) (Control, Options, error) {
 
 // All returns the controls, in the order of their numbers.
 func All() []Control {
-	return []Control{n1(), n2(), n3(), n4(), n9(), n10(), n11(), n14(), n15(), n16()}
+	return []Control{n1(), n2(), n3(), n4(), n5(), n9(), n10(), n11(), n14(), n15(), n16()}
 }
 
 // Find returns the control of that name.

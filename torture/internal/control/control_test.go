@@ -23,16 +23,23 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s: there is no checker %q", c.Name, checker)
 			}
 		}
-		if c.TTL < 100*time.Millisecond || c.Duration < 2*c.TTL || c.Duration > 2*time.Second {
+		longest := 2 * time.Second
+		if c.Replicas {
+			longest = 4 * time.Second
+		}
+		if c.TTL < 100*time.Millisecond || c.Duration < 2*c.TTL || c.Duration > longest {
 			t.Errorf("%s: TTL %v, duration %v: too short for the core, or too long for a round", c.Name, c.TTL, c.Duration)
 		}
 		if c.GateFor(false) != resource.GateAll {
 			t.Errorf("%s: the gate of the twin is %q", c.Name, c.GateFor(false))
 		}
-		if c.change == nil && c.GateFor(true) == resource.GateAll {
+		if c.change == nil && !c.Replicas && c.GateFor(true) == resource.GateAll {
 			t.Errorf("%s is not broken", c.Name)
 		}
 		for i, s := range c.Steps {
+			if (s.Do == FailoverCut) != c.Replicas {
+				t.Errorf("%s: step %d is a failover of one server, or something else of several", c.Name, i)
+			}
 			if s.Do.String() == "" || s.Do.Fault() == "" {
 				t.Errorf("%s: step %d does nothing that is known", c.Name, i)
 			}
@@ -41,7 +48,7 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	if want := "N1 N2 N3 N4 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
+	if want := "N1 N2 N3 N4 N5 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
 		t.Errorf("the controls are %v; they should be %s", names, want)
 	}
 	if _, ok := Find("N99"); ok {
@@ -87,6 +94,15 @@ func TestOpenNobody(t *testing.T) {
 		t.Error("a server that is not there was opened")
 	} else if !strings.Contains(err.Error(), addr) {
 		t.Errorf("the error does not name the address: %v", err)
+	}
+}
+
+// TestOpenReplicas: a control that is no lock of this package is not opened by it.
+func TestOpenReplicas(t *testing.T) {
+	b := newBench(t, "N5")
+	if s, err := b.control.Open(b.ctx(), Options{Addr: b.server.Addr()}); err == nil {
+		s.Close()
+		t.Error("it was opened")
 	}
 }
 

@@ -49,6 +49,10 @@ const (
 
 	// ForgetServer kills the server and starts it again at once, with empty memory. For is 0.
 	ForgetServer
+
+	// FailoverCut cuts the primary off from its replicas, while clients still reach it. After For it is killed, as soon as the next worker has
+	// read the fenced register; a replica is promoted, and clients are sent there. It needs Control.Replicas.
+	FailoverCut
 )
 
 var actions = map[Action]struct {
@@ -63,6 +67,7 @@ var actions = map[Action]struct {
 	HoldInside:              {"hold inside", driver.Delay},
 	LoseReplies:             {"lose replies", driver.LoseReplies},
 	ForgetServer:            {"forget server", driver.ServerForget},
+	FailoverCut:             {"failover cut", driver.FailoverCut},
 }
 
 func (a Action) String() string { return actions[a].name }

@@ -1,0 +1,27 @@
+package control
+
+import (
+	"time"
+
+	"holdfast.dev/torture/internal/worker"
+)
+
+// n5: the fault that no lock on one primary survives by itself. The primary grants a lock, and is gone before a replica has heard of it;
+// the replica takes its place, finds the lock free, and grants it to the next. So a new primary must grant nothing until all that its
+// predecessor can have granted has run out: that is the guard.
+//
+// Both are Holdfast's own Redis lock, on three servers, as a user would have it; the broken one has its guard off, which is an
+// option of its URL. Most of the work is TryLock: who waits in a queue learns of a new primary a second later, when the hold that it must
+// meet has found out already.
+func n5() Control {
+	return Control{
+		Name: "N5", Title: "a failover with the guard off",
+		Wrong:    "A replica that takes the primary's place grants at once, also what the primary had granted when nobody followed it any more.",
+		Right:    "A new primary grants nothing until every hold of the old one has run out.",
+		Caught:   []string{"windows", "linear"},
+		Replicas: true,
+		TTL:      2 * time.Second, Duration: 4 * time.Second,
+		Mix:   worker.Mix{Use: 20, Try: 80, Hot: 100, Think: 600 * time.Millisecond},
+		Steps: []Step{{At: 300 * time.Millisecond, Do: FailoverCut, For: 200 * time.Millisecond}},
+	}
+}
