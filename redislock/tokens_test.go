@@ -13,12 +13,16 @@ import (
 	"holdfast.dev/locktest/servers"
 )
 
-// longTokens makes these tests five times as long: HOLDFAST_LONG=1 go test -run TestTokensRise.
-func longTokens() int {
-	if os.Getenv("HOLDFAST_LONG") != "" {
-		return 5
+// long is how often something is done that is done n times: five times as often with HOLDFAST_LONG=1, and less with the race detector,
+// which finds nothing more by repetition.
+func long(n int) int {
+	switch {
+	case os.Getenv("HOLDFAST_LONG") != "":
+		return 5 * n
+	case raceDetector:
+		return n / 5
 	}
-	return 1
+	return n
 }
 
 // A counting is a lock that is taken again and again, and tokens that must rise.
@@ -68,7 +72,7 @@ func TestTokensRiseOverKills(t *testing.T) {
 	random := seeded(t)
 	c := &counting{t: t, p: g.join(0, fmt.Sprintf("guard=%v", guard))}
 	var clock, peak time.Duration // by which it is off, and was at most
-	for i := range 200 * longTokens() {
+	for i := range long(200) {
 		c.take(fmt.Sprintf("before kill %d", i))
 		c.take(fmt.Sprintf("before kill %d", i))
 		g.all[0].Kill()
@@ -101,7 +105,7 @@ func TestTokensRiseOverFailovers(t *testing.T) {
 	c := &counting{t: t, p: g.join(0, fmt.Sprintf("guard=%v", guard))}
 	primary := 0
 	skew := make([]time.Duration, 3)
-	for i := range 20 * longTokens() {
+	for i := range long(20) {
 		next := (primary + 1 + random.IntN(2)) % 3
 		third := 3 - primary - next
 		step := time.Duration(random.Int64N(int64(guard))) - guard/2
