@@ -18,7 +18,7 @@ var ErrOption = errors.New("bad option")
 
 // Options are what a run is to be.
 type Options struct {
-	Stores   []string      // memory, file, redis; none: all of them
+	Stores   []string      // names of Stores; none: all of them
 	Faults   []string      // within, beyond, all, or the names of faults; none: all
 	Seed     uint64        // of the whole run
 	Duration time.Duration // for each store; 0: until the context ends

@@ -14,7 +14,7 @@ type Meta struct {
 	Turn     int           `json:"turn"`     // which round of such a run it is: with the seed it makes the same round again
 	Seed     uint64        `json:"seed"`     // of this round, made of both
 	Began    time.Time     `json:"began"`    // for people; records have a clock of their own
-	Store    string        `json:"store"`    // memory, file, redis; or the name of a control
+	Store    string        `json:"store"`    // memory, redis-sentinel and so on; or the name of a control
 	Class    string        `json:"class"`    // of its faults: within, beyond; none if there are none
 	TTL      time.Duration `json:"ttl"`      // of every lock
 	Duration time.Duration `json:"duration"` // until workers begin nothing new
