@@ -31,9 +31,13 @@ type failovers struct {
 	heals time.Duration
 }
 
-// causes of everything that moves roles, or might.
+// causes of everything that moves roles, or might. If all data is deleted, so is what says whose reign this is: a server that has
+// replicas then begins a new one, in which nobody is told anything at first, and nobody can be served before every hold is over.
 func (f failovers) causes() map[driver.Fault]Cause {
+	data := dataCauses(f.primary)
 	all := map[driver.Fault]Cause{
+		driver.Flush:          {Do: data[driver.Flush].Do},
+		driver.Evict:          {Do: data[driver.Evict].Do},
 		driver.Failover:       {Do: f.failover},
 		driver.FailoverCut:    {Do: f.failoverCut},
 		driver.FailoverTwice:  {Do: f.failoverTwice},
