@@ -87,7 +87,7 @@ sim: ## Run the simulation with many seeds (SEEDS=100000), or replay one (SEED=n
 # A program that was built once, because it starts itself again for each worker process.
 TORTURE = build/holdfast torture
 BUNDLE  ?= build/torture
-STORES  ?= memory,file,redis
+STORES  ?= all
 FOR     ?= 10m
 
 .PHONY: torture-program
@@ -101,10 +101,11 @@ torture: torture-program ## Torture each store for ten minutes, into a bundle (S
 	$(TORTURE) --store $(STORES) --duration $(FOR) --into '$(BUNDLE)' --html '$(BUNDLE).html' $(ARGS)
 
 .PHONY: torture-short
-torture-short: torture-program ## The torture of each change, two minutes in all
+torture-short: torture-program ## The torture of each change, two and a half minutes in all
 	$(TORTURE) controls --seeds 3 --parallel 3
 	$(TORTURE) --store memory,file --duration 10s
-	$(TORTURE) --store redis --duration 40s
+	$(TORTURE) --store redis --duration 30s
+	$(TORTURE) --store redis-sentinel --faults within --duration 20s
 
 .PHONY: soak
 soak: torture-program ## Torture until it is stopped by ^C, into a bundle that grows
