@@ -31,7 +31,7 @@ func TestEverything(t *testing.T) {
 	var scenarios []scenario.Scenario
 	names := []string{"scale"}
 	for _, s := range scenario.All() {
-		if s.Clients <= 64 { // a thousand clients of each take their time, and nothing else
+		if s.Clients <= 64 && !s.Guard { // a thousand clients of each take their time, and nothing else; TestGuard has the others
 			scenarios, names = append(scenarios, s), append(names, s.Name)
 		}
 	}
@@ -45,8 +45,14 @@ func TestEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range scenarios {
-		for _, c := range contender.All(0, 0) {
+		for _, c := range contender.All(0, time.Second) {
 			in := d.Scenario(s.Name)
+			if c.Role == contender.Guarded {
+				if in != nil && in.Contender(c.Name) != nil {
+					t.Errorf("%s was measured in %s, which is not about the guard", c.Name, s.Name)
+				}
+				continue
+			}
 			if (c.Role == contender.Limit || c.Role == contender.Reference) && s.Contended() {
 				if in != nil && in.Contender(c.Name) != nil {
 					t.Errorf("%s, which cannot wait, was measured in %s", c.Name, s.Name)
@@ -67,6 +73,42 @@ func TestEverything(t *testing.T) {
 		t.Errorf("server %+v, %d bars", d.Server, len(d.Bars))
 	}
 	printed(t, out)
+}
+
+// TestGuard measures with the guard and without, in turn, on a server alone and on one with a replica. The guard leaves room for a TTL that
+// outlasts a busy machine's pauses: without that a hold could end while it is measured.
+func TestGuard(t *testing.T) {
+	server, err := servers.StartRedis(t.Context()) // only to see whether it could
+	servers.Need(t, err)
+	server.Close()
+	began := time.Now()
+	const guard = 8 * time.Second
+	code, out, errs := program(t, "--guard", guard.String(), "--runs", "2", "--for", "20ms", "--warm", "10ms", "--json",
+		"--scenarios", strings.Join(scenario.Guards(), ","))
+	var d result.Document
+	if err := json.Unmarshal([]byte(out), &d); code != 0 || err != nil {
+		t.Fatalf("code %d, %v:\n%s", code, err, errs)
+	}
+	if took := time.Since(began); took < guard {
+		t.Errorf("all was measured in %v: the guard of %v was not on", took, guard)
+	}
+	for _, name := range scenario.Guards() {
+		in := d.Scenario(name)
+		if in == nil || len(in.Contenders) != 2 {
+			t.Errorf("%s: %+v", name, in)
+			continue
+		}
+		for i, contender := range []string{"holdfast", "holdfast-guard"} {
+			if c := in.Contenders[i]; c.Name != contender || len(c.Runs) != 2 || c.Runs[0].Place == c.Runs[1].Place {
+				t.Errorf("%s: %+v, want two runs of %s, in turn", name, c, contender)
+			}
+		}
+	}
+	for _, v := range d.Bars {
+		if v.Measured && !strings.HasPrefix(v.Bar, "guard-") {
+			t.Errorf("nothing of it was to be measured: %+v", v)
+		}
+	}
 }
 
 // holds looks for longer and longer whether a contender works in a scenario: on a busy machine it may hold nothing in a moment.
@@ -147,6 +189,7 @@ func TestCommandLine(t *testing.T) {
 		{"--contenders nobody", usage, `no contender is named "nobody"; there are limit, limit-best, holdfast`},
 		{"--runs 0", usage, "must be above 0"},
 		{"--for 0s", usage, "must be above 0"},
+		{"--guard 0s", usage, "--guard must be above 0"},
 		{"--locks 0", usage, "must be above 0"},
 		{"--json --markdown", usage, "choose one"},
 		{"solo", usage, `"solo" is no flag`},
@@ -160,7 +203,7 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 	code, out, _ := program(t, "--list", "--retry", "7ms")
-	for _, want := range []string{"solo ", "crowd-1024-1ms ", "scale ", "rueidislock-best ", "tries again after 7ms"} {
+	for _, want := range []string{"solo ", "crowd-1024-1ms ", "scale ", "guard-crowd-replica ", "the guard of 30s is on", "rueidislock-best ", "tries again after 7ms"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("--list: code %d, no %q in:\n%s", code, want, out)
 		}

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast.dev/bench/internal/bars"
@@ -103,6 +105,9 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 	}
 	d.Server = result.Server{Product: info.Product, Version: info.Version, Own: o.addr == ""}
 	fmt.Fprintf(progress, "%s %s at %s; this takes about %v\n", info.Product, info.Version, server.addr, p.lasts().Round(time.Second))
+	if err := p.settle(ctx, server, followed, progress); err != nil {
+		return nil, err
+	}
 	for number := range o.runs {
 		if err := p.repetition(ctx, d, server, followed, number, progress); err != nil {
 			return d, err
@@ -115,6 +120,30 @@ func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Documen
 		})
 	}
 	return d, err
+}
+
+// settle waits for the guard of the servers that it is measured on, of both at once.
+func (p *plan) settle(ctx context.Context, alone, followed *server, progress io.Writer) error {
+	var all sync.WaitGroup
+	var errs [2]error
+	for i, server := range []*server{alone, followed} {
+		for _, c := range p.contenders {
+			about := func(s scenario.Scenario) bool { return s.Guard && s.Replica == (server == followed) }
+			if c.Role != contender.Guarded || !slices.ContainsFunc(p.scenarios, about) {
+				continue
+			}
+			fmt.Fprintf(progress, "waiting until the guard of %s is over\n", server.addr)
+			all.Go(func() {
+				client, err := c.Open(ctx, server.addr, 1)
+				if err == nil {
+					err = client.Close()
+				}
+				errs[i] = err
+			})
+		}
+	}
+	all.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // repetition runs all scenarios once. In each the contenders come one after the other, and each time another is first: who comes after
@@ -166,10 +195,8 @@ func (p *plan) lasts() time.Duration {
 		once += time.Duration(len(p.entrants(s))) * (p.options.warm + p.options.forTime*time.Duration(s.Times))
 	}
 	total := once * time.Duration(p.options.runs)
-	for _, replica := range []bool{false, true} { // the first one waits for it, on each server
-		if slices.ContainsFunc(p.scenarios, func(s scenario.Scenario) bool { return s.Guard && s.Replica == replica }) {
-			total += p.options.guard
-		}
+	if slices.ContainsFunc(p.scenarios, func(s scenario.Scenario) bool { return s.Guard }) {
+		total += p.options.guard
 	}
 	if p.scale {
 		total += p.options.watch + 2*contender.TTL

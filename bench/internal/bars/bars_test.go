@@ -12,8 +12,8 @@ import (
 )
 
 // world makes a document in which limit and peer have 100 of everything, and ours has what is given; in three repetitions, one of which
-// is terrible, so that it is the median that counts.
-func world(ours map[figure.ID]float64, commands map[int]float64) *result.Document {
+// is terrible, so that it is the median that counts. With the guard on ours has guardCosts times as much throughput as without.
+func world(ours map[figure.ID]float64, commands map[int]float64, guardCosts float64) *result.Document {
 	d := new(result.Document)
 	hundred := figure.None()
 	for _, id := range figure.All() {
@@ -32,20 +32,25 @@ func world(ours map[figure.ID]float64, commands map[int]float64) *result.Documen
 				own[figure.Throughput], own[figure.WaitP99], own[figure.ShareRatio] = 1, 1e6, 0
 			}
 			d.Add(s, contender.Contender{Name: "holdfast", Role: contender.Ours}, number, 1, &measure.Result{Figures: own})
+			if s.Guard {
+				on := own
+				on[figure.Throughput] *= guardCosts
+				d.Add(s, contender.Contender{Name: "holdfast-guard", Role: contender.Guarded}, number, 4, &measure.Result{Figures: on})
+			}
 			d.Add(s, contender.Contender{Name: "peer", Role: contender.Peer}, number, 2, &measure.Result{Figures: hundred})
 			if !s.Contended() {
 				d.Add(s, contender.Contender{Name: "limit", Role: contender.Limit}, number, 3, &measure.Result{Figures: hundred})
 			}
 		}
 	}
-	d.Summarise([]string{"limit", "holdfast", "peer"})
+	d.Summarise([]string{"limit", "holdfast", "holdfast-guard", "peer"})
 	return d
 }
 
 // missed returns the bars that were not met.
 func missed(d *result.Document) string {
 	var names []string
-	for _, v := range Judge(d, "holdfast") {
+	for _, v := range Judge(d, "holdfast", "holdfast-guard") {
 		if !v.Measured {
 			names = append(names, "? "+v.Bar)
 		} else if !v.Met {
@@ -90,16 +95,31 @@ func TestBars(t *testing.T) {
 			"strangers-8 … strangers-1024: commands per hold, largest by smallest; " +
 				"crowd-8 … crowd-1024: commands per hold, largest by smallest; crowd-8-1ms … crowd-1024-1ms: commands per hold, largest by smallest"},
 	} {
-		if got := missed(world(tt.ours, tt.commands)); got != tt.want {
+		if got := missed(world(tt.ours, tt.commands, 1)); got != tt.want {
 			t.Errorf("%s: missed\n%q, want\n%q", tt.what, got, tt.want)
 		}
+	}
+}
+
+// TestGuardBars: each scenario about the guard has its own.
+func TestGuardBars(t *testing.T) {
+	good := map[figure.ID]float64{figure.Throughput: 200, figure.WaitP99: 20, figure.ShareRatio: 0.9}
+	if got := missed(world(good, nil, 0.97)); got != "" {
+		t.Errorf("at 0.97 of the throughput: missed %q", got)
+	}
+	var want []string
+	for _, name := range []string{"solo", "crowd", "strangers", "solo-replica", "crowd-replica", "strangers-replica"} {
+		want = append(want, "guard-"+name+": holds/s by that without the guard")
+	}
+	if got := missed(world(good, nil, 0.96)); got != strings.Join(want, "; ") {
+		t.Errorf("at 0.96 of the throughput: missed\n%q, want\n%q", got, want)
 	}
 }
 
 // TestBarsNotMeasured: a bar without figures is not met, whatever is missing.
 func TestBarsNotMeasured(t *testing.T) {
 	for what, d := range map[string]*result.Document{"nothing": {}, "ours": onlyPeers()} {
-		for _, v := range Judge(d, "holdfast") {
+		for _, v := range Judge(d, "holdfast", "holdfast-guard") {
 			if v.Measured || v.Met {
 				t.Errorf("without %s: %+v", what, v)
 			}

@@ -67,6 +67,36 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestGuardColumns: where the question is what the guard costs, there are other columns.
+func TestGuardColumns(t *testing.T) {
+	d := new(result.Document)
+	f := figure.None()
+	f[figure.Throughput] = 1000
+	s := scenario.Scenario{Name: "guard-solo"}
+	d.Add(s, contender.Contender{Name: "ours", Role: contender.Ours}, 1, 1, &measure.Result{Figures: f})
+	f[figure.Throughput] = 970
+	d.Add(s, contender.Contender{Name: "on", Role: contender.Guarded}, 1, 2, &measure.Result{Figures: f})
+	d.Summarise([]string{"ours", "on"})
+	page := print(t, func(b *strings.Builder) error { return Markdown(b, d) })
+	for _, want := range []string{"|  | holds/s | ×off |", "| ours | 1000 | – |", "| on | 970 | 0.970 |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in:\n%s", want, page)
+		}
+	}
+	if text := print(t, func(b *strings.Builder) error { return Text(b, d) }); strings.Contains(text, "gap p50") || !strings.Contains(text, "p50 ×off") {
+		t.Errorf("the columns are others:\n%s", text)
+	}
+}
+
+func TestTable(t *testing.T) {
+	rows := [][]string{{"what", "how long"}, {"a|b", "1 s"}}
+	for markdown, want := range map[bool]string{false: "  what  how long\n  a|b   1 s\n", true: "| what | how long |\n|---|---|\n| a\\|b | 1 s |\n"} {
+		if got := print(t, func(b *strings.Builder) error { return Table(b, rows, markdown) }); got != want {
+			t.Errorf("got\n%s, want\n%s", got, want)
+		}
+	}
+}
+
 // TestJSON: nothing that is printed gets lost on the way through a file.
 func TestJSON(t *testing.T) {
 	text := print(t, func(b *strings.Builder) error { return JSON(b, document()) })

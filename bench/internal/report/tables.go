@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,4 +48,14 @@ func piped(rows [][]string) string {
 		}
 	}
 	return b.String()
+}
+
+// Table prints rows, of which the first has the titles: for a terminal, or for a page.
+func Table(w io.Writer, rows [][]string, markdown bool) error {
+	text := aligned(rows)
+	if markdown {
+		text = piped(rows)
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }

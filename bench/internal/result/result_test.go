@@ -54,6 +54,24 @@ func TestRatiosWithinARepetition(t *testing.T) {
 	}
 }
 
+// TestRatiosOfTheGuard: one that has the guard on is compared with ours, and nobody else is.
+func TestRatiosOfTheGuard(t *testing.T) {
+	d := new(Document)
+	add(d, "ours", contender.Ours, []float64{100, 10, 200}, []float64{1, 1, 1})
+	add(d, "on", contender.Guarded, []float64{90, 8, 200}, []float64{2, 2, 2})
+	d.Summarise([]string{"ours", "on"})
+	on, ours := d.Scenario("solo").Contender("on"), d.Scenario("solo").Contender("ours")
+	if got := on.ToOff[figure.Throughput]; got != 0.9 {
+		t.Errorf("throughput by that without the guard is %g, want 0.9", got)
+	}
+	if got := on.ToOff[figure.WaitP99]; got != 2 {
+		t.Errorf("the wait by that without the guard is %g, want 2", got)
+	}
+	if got := ours.ToOff[figure.Throughput]; !math.IsNaN(got) {
+		t.Errorf("what has no guard is compared with itself: %g", got)
+	}
+}
+
 // TestRatiosNeedTheSameRepetition: a peer that did not run in a repetition is not compared with there.
 func TestRatiosNeedTheSameRepetition(t *testing.T) {
 	d := new(Document)
