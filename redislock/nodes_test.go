@@ -44,7 +44,8 @@ func startNodes(t *testing.T, n int, options ...servers.RedisOption) *nodes {
 	g := &nodes{t: t}
 	for i := range n {
 		link := newProxy(t)
-		own := append([]servers.RedisOption{servers.RedisAnnounce(link.Addr()), servers.RedisSet("repl-timeout", "3")}, options...)
+		own := append([]servers.RedisOption{servers.RedisAnnounce(link.Addr()), servers.RedisSet("repl-timeout", "5"),
+			servers.RedisSet("repl-ping-replica-period", "1")}, options...)
 		if i > 0 {
 			own = append(own, servers.RedisFollows(g.links[0].Addr()))
 		}
