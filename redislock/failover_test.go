@@ -102,7 +102,7 @@ func TestFailoverKeepsHolds(t *testing.T) {
 // who is led there, for however long; and what it is asked then does not count when it is promoted again.
 func TestOldPrimaryReturnsEmpty(t *testing.T) {
 	t.Parallel()
-	const ttl, guard = 3*time.Second, shortFence + 3*time.Second
+	const ttl, guard = 3 * time.Second, shortFence + 3*time.Second
 	g := startNodes(t, 3, minReplicas...)
 	params := fmt.Sprintf("guard=%v", guard)
 	first, second := g.join(0, params), g.join(0, params)
@@ -248,7 +248,7 @@ func TestIsolatedPrimary(t *testing.T) {
 // second or two its own count of good replicas is wrong. They prove nothing here.
 func TestStoppedPrimary(t *testing.T) {
 	t.Parallel()
-	const ttl, guard = 3*time.Second, shortFence + 3*time.Second
+	const ttl, guard = 3 * time.Second, shortFence + 3*time.Second
 	g := startNodes(t, 3, minReplicas...)
 	params := fmt.Sprintf("guard=%v", guard)
 	first, second := g.join(0, params), g.join(0, params)
