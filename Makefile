@@ -63,9 +63,19 @@ bench: ## Run the benchmarks (BENCH=regexp)
 bench-run: ## Measure holdfast run against flock(1): how many times as long it takes
 	go run ./cmd/holdfast/bench $(ARGS)
 
+GUARDS = guard-solo,guard-crowd,guard-strangers,guard-solo-replica,guard-crowd-replica,guard-strangers-replica
+
 .PHONY: bench-redis
 bench-redis: ## Measure locks on Redis: ours, others, and what round trips allow (ARGS: see go run ./bench -h)
 	go run ./bench $(ARGS)
+
+.PHONY: bench-guard
+bench-guard: ## Measure what the guard costs on Redis: throughput with it by that without
+	go run ./bench -scenarios $(GUARDS) -runs 60 -for 500ms -warm 100ms $(ARGS)
+
+.PHONY: bench-failover
+bench-failover: ## Measure how long locks on Redis cannot be had when the primary goes away (ARGS: see go run ./bench/failover -h)
+	go run ./bench/failover $(ARGS)
 
 .PHONY: hammer
 hammer: ## Let 500 processes hammer one lock of a directory for a minute; then a storm of kills and stops
