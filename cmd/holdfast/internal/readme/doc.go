@@ -28,6 +28,7 @@
 //	<!-- test: meanwhile -->         the block is run in a second terminal, once the first one's command holds a lock; nothing that was
 //	                                 exported in the first counts there
 //	<!-- test: server -->            the block's command is a server; it goes on until the test ends
+//	<!-- test: server PORT… -->      the same, of a script that starts several: it is ready when all these answer
 //	<!-- test: with server -->       the block needs that server; where Redis is not installed it is not run
 //
 // Commands that stand for the reader's own, a report and a deployment, are stand-ins that leave a note that they were run.

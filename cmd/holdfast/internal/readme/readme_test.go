@@ -76,7 +76,7 @@ func (r *reader) read(b block) {
 	case b.language == "console" && b.mark == "meanwhile" && r.open != nil:
 		r.awaitLock()
 		r.console(r.second, b)
-	case b.language == "console" && b.mark == "server":
+	case b.language == "console" && (b.mark == "server" || strings.HasPrefix(b.mark, "server ")):
 		r.serve(b)
 	case b.language == "console" && b.mark == "with server" && !r.served:
 		r.t.Logf("%s:%d was not run: there is no server for it on this machine", r.page, b.line)

@@ -4,8 +4,10 @@ package readme
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"holdfast.dev/locktest/servers"
 )
 
-// The port of the server that pages start. The test has another in its place.
+// The port of the server that pages start. The test has another in its place. See morePorts for those of further ones.
 const shownPort = "6390"
 
 // Rule: what docs/stores/redis.md tells to type works as it says, on a server that is started as it says; and its Go stands in the examples
@@ -32,7 +34,7 @@ func TestRedisPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := blocks(strings.ReplaceAll(string(text), shownPort, port))
+	all, err := blocks(strings.ReplaceAll(withFreePorts(t, string(text)), shownPort, port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +84,40 @@ func portForRedis(t *testing.T) string {
 	return strconv.Itoa(server.Port())
 }
 
-// serve starts the server of a block, in a terminal of its own, and waits until it answers. It is killed when the test ends.
+// morePorts are those of further servers, Sentinels too.
+var morePorts = regexp.MustCompile(`\b(639[1-9]|2639\d)\b`)
+
+// withFreePorts has a port that is free in place of each of morePorts.
+func withFreePorts(t *testing.T, text string) string {
+	t.Helper()
+	free := make(map[string]string)
+	var all []net.Listener // until every port is found, so that none is found twice
+	defer func() {
+		for _, l := range all {
+			l.Close()
+		}
+	}()
+	return morePorts.ReplaceAllStringFunc(text, func(shown string) string {
+		if free[shown] == "" {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, l)
+			_, free[shown], _ = net.SplitHostPort(l.Addr().String())
+		}
+		return free[shown]
+	})
+}
+
+// serve starts the server of a block, in a terminal of its own, and waits until it answers, at all ports that the mark names. It is killed
+// when the test ends.
 func (r *reader) serve(b block) {
 	r.t.Helper()
+	command, ports := "cd ~/tmp && exec ", []string{r.port} // what it leaves there nobody sees
+	if more := strings.Fields(b.mark)[1:]; len(more) > 0 {
+		command, ports = "exec ", more // it is a script that was saved before
+	}
 	all, err := steps(b.text)
 	if err != nil || len(all) != 1 {
 		r.t.Fatalf("%s:%d: %d commands, %v; want one", r.page, b.line, len(all), err)
@@ -93,13 +126,15 @@ func (r *reader) serve(b block) {
 		return
 	}
 	term := newTerminal(r.t, r.house)
-	server := term.begin(r.t, "cd ~/tmp && exec "+all[0].command) // what it leaves there nobody sees
+	server := term.begin(r.t, command+all[0].command)
 	look := newTerminal(r.t, r.house)
-	for look.run(r.t, "redis-cli -p "+r.port+" ping") != "PONG\n" {
-		if !server.runs() {
-			r.t.Fatalf("%s:%d: %sended:\n%s", r.page, b.line, all[0].command, server.finish(r.t))
+	for _, port := range ports {
+		for look.run(r.t, "redis-cli -p "+port+" ping") != "PONG\n" {
+			if !server.runs() {
+				r.t.Fatalf("%s:%d: %sended:\n%s", r.page, b.line, all[0].command, server.finish(r.t))
+			}
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Millisecond)
 	}
 	r.served = true
 }
