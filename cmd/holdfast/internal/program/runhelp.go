@@ -70,9 +70,15 @@ your home.
       For all machines that reach it; Redis 7.0 or later, or Valkey. A password
       belongs into HOLDFAST_STORE: everybody can read the arguments of a
       process. Parameters behind ?: ttl=10s is the TTL where --ttl is not given;
-      guard=30s is how long a Redis that has just started grants nothing: what
-      it granted before may still be held. The first to use a Redis sets the
-      guard for all; 0 is none.
+      guard=30s is how long a Redis that has just started, or taken over from
+      another, grants nothing: what was granted before may still be held. The
+      first to use a Redis sets the guard for all; 0 is none.
+  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST.../NAME[/DATABASE]
+      The primary that these Sentinels call NAME (rediss+sentinel:// with TLS).
+      USER and PASSWORD are the servers'; sentinel-user= and sentinel-password=
+      are for the Sentinels, if they ask for them. With replicas a TTL can be
+      26s at most, 4s less than the guard. A lock lives through a failover if
+      its TTL is long enough: ttl=20s, for instance.
 If a store cannot be reached, run tries again until -w is over, without -w for
 ever; with -n it ends with 69 at once.
 
