@@ -123,6 +123,16 @@ func TestPlans(t *testing.T) {
 	if len(seeds) != 16 || len(ttls) < 2 {
 		t.Errorf("%d seeds of 16, TTLs %v", len(seeds), ttls)
 	}
+	o.Stores = []string{"redis-sentinel"}
+	slow, err := torture.Plans(o, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range slow {
+		if p.TTL < time.Second {
+			t.Errorf("a TTL of %v is over before Sentinels have done anything", p.TTL)
+		}
+	}
 	o.Stores = []string{"memory"}
 	inside, err := torture.Plans(o, 1)
 	if err != nil || inside[0].Mix.Die != 0 || one[0].Mix.Die == 0 {

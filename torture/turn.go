@@ -48,13 +48,19 @@ func (r *running) stores() []string {
 	return names
 }
 
+// usual are TTLs of most stores.
+var usual = []time.Duration{500 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond, 700 * time.Millisecond, time.Second, 2 * time.Second}
+
 // plan is that of a round.
 func (r *running) plan(f field, number, turn int) round.Plan {
 	random := rand.New(rand.NewPCG(r.Seed, uint64(turn)))
 	nth := (turn - 1) / len(r.stores())
-	ttls := []time.Duration{500, 500, 500, 700, 1000, 2000}
+	ttls := f.kind.TTLs
+	if len(ttls) == 0 {
+		ttls = usual
+	}
 	plan := round.Plan{Number: number, Run: r.Seed, Turn: turn, Seed: random.Uint64(), Kind: f.kind, Class: f.class.String(),
-		Faults: r.pack(f.together(random), nth), TTL: ttls[random.IntN(len(ttls))] * time.Millisecond, Duration: r.lasts(), Workers: r.Workers, PerEach: 2,
+		Faults: r.pack(f.together(random), nth), TTL: ttls[random.IntN(len(ttls))], Duration: r.lasts(), Workers: r.Workers, PerEach: 2,
 		Locks: round.Locks(), Mix: worker.Plan, Command: r.Program}
 	if f.kind.OneProcess {
 		plan.Mix.Use += plan.Mix.Die // its end would be the store's

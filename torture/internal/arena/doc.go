@@ -30,6 +30,10 @@ type Kind struct {
 	// Needs are programs that must be in PATH, each with the Debian package that has it.
 	Needs map[string]string
 
+	// TTLs are those that its rounds choose from, if not the usual ones: where a failover takes a second or two, what a shorter hold would
+	// have met is over by itself.
+	TTLs []time.Duration
+
 	// OneProcess: all workers are goroutines of one process, because the store is inside it.
 	OneProcess bool
 

@@ -16,7 +16,8 @@ import (
 // server and to each Sentinel, and is told by its URL which address leads to which (nat=).
 func sentinel() Kind {
 	return Kind{Name: "redis-sentinel", Assumptions: redislock.ReplicaAssumptions, Start: startSentinels,
-		Needs: map[string]string{"redis-server": "redis-server", "faketime": "faketime"}}
+		Needs: map[string]string{"redis-server": "redis-server", "faketime": "faketime"},
+		TTLs:  []time.Duration{time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}}
 }
 
 // sentinels is how many there are; primaryName is what they call what they watch.
