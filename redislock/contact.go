@@ -148,8 +148,12 @@ func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.Re
 		engine.Command(s.client, fnProve, keys, args[:1]),
 		b().Wait().Numreplicas(int64(st.replicas)).Timeout(proofTime.Milliseconds()).Build(),
 		engine.Command(s.client, cmd.function, keys, args))
-	if n, err := all[1].AsInt64(); err == nil && n < int64(st.replicas) {
+	n, err := all[1].AsInt64()
+	switch err := redisconn.Error(err); {
+	case err == nil && n < int64(st.replicas):
 		return rueidis.RedisMessage{}, errFew
+	case errors.Is(err, ErrPermission):
+		return rueidis.RedisMessage{}, err // of WAIT, without which there is no proof
 	}
 	message, err := all[2].ToMessage()
 	if engine.IsMissing(err) { // the library must be loaded again

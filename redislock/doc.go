@@ -86,7 +86,8 @@
 //     or a library without memory, begins a new reign, unless the store's key trusts exactly this id; or the server never replicated
 //     (a primary without replicas, no second id, offset 0) and has been up for longer than the guard.
 //  3. Phases. Muted, for the fence: nothing is granted and nothing renewed ("unknown"). Guarded, until the guard has passed: what is known
-//     can be renewed and released; nothing is granted, handed over, passed on or claimed; who comes queues. Then open, and the key says so.
+//     can be renewed and released; nothing is granted, handed over, passed on or claimed, not even what an attempt was granted before and
+//     asks for again, because it does not believe in it; who comes queues. Then open, and the key says so.
 //  4. Clock. The guard's time begins with the first call that writes, which min-replicas-to-write must have let through, and that has proof
 //     of contact: never with a look. One call counts for a second of it at most, so that a clock that is set forward ends no guard. The
 //     id is read again every 100 ms at most, and when the clock went back.
@@ -96,7 +97,7 @@
 // A primary that is cut off may have been replaced, and does not know. Two rules of the deployment, and one of ours, keep it from granting
 // what the new one grants: min-replicas-to-write is at least half of the nodes, rounded down, on every node, so that of two halves of a
 // split one has no primary that may write ([Store.Guarantees] asks every node, and does not promise failovers otherwise); roles
-// move towards the newest primary only, as Sentinels do it; and:
+// move towards the newest primary only, as Sentinels do it, and whoever was made a replica starts again as one; and:
 //
 //  5. Proof. A node grants and renews only while it is proved that so many replicas have followed it within lag (the lesser of
 //     min-replicas-max-lag and 2 s). The proof is an offset: the library notes the time and how much was written (master_repl_offset);

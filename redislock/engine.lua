@@ -110,6 +110,10 @@ local function never_replicated(info, guard)
   if not alone then
     return false
   end
+  -- One that was a replica, and of which even the second id was forgotten since, has received something.
+  if not string.find(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:0\r', 1, true) then
+    return false
+  end
   -- Redis counts the beginnings of seconds: it says 1 when it has been up for a moment, if a second has begun in it.
   local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
   return up and (tonumber(up) - 1) * 1000000 >= guard
@@ -179,7 +183,7 @@ end
 
 -- is_proved reports whether this server is known to be the primary still.
 local function is_proved(st, now)
-  return st.replicas == 0 or st.guard == 0 or now >= st.proved and now - st.proved < st.lag
+  return st.replicas == 0 or st.guard == 0 or st.lag == 0 or now >= st.proved and now - st.proved < st.lag
 end
 
 -- beat writes something, for the replicas to acknowledge.
@@ -206,6 +210,9 @@ end
 local function learn(st, kept, info)
   if kept[1] then
     st.lag, st.replicas = tonumber(kept[5] or 0), tonumber(kept[6] or 0)
+  end
+  if string.find(info, 'min_slaves_good_slaves:', 1, true) then -- it asks for some, whether the key says so yet or not
+    st.replicas = math.max(st.replicas, 1)
   end
   if st.lag == 0 and st.guard >= LAG + FENCE + LEAST_TTL and (st.replicas > 0 or has_replicas(info)) then
     st.lag = LAG
@@ -1077,7 +1084,7 @@ local function again(st, l, h, mode, r, now)
   if mode ~= r.mode or before.n ~= r.n then
     return {'R'}
   end
-  if is_muted(st) or h.state == 'u' and st.left > 0 then
+  if st.left > 0 then -- who asks does not believe in it yet, so that it may have run out elsewhere, and be somebody else's
     return {'U', st.left}
   end
   if not is_broken(h) then

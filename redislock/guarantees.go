@@ -68,7 +68,7 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 		g.SurvivesFailover = false
 	}
 	beyond("a failover to a node whose clock is behind the old primary's by more than the guard, and that has not received what that wrote last: tokens can fall")
-	beyond("a role that is moved by hand, other than to the newest primary: a replica that is pointed back to an old one lets that grant again")
+	beyond("a role that is moved by hand, other than to the newest primary: a replica that is pointed back to an old one lets that grant again; and so does a node that was made a replica, starts again as a primary because its settings were not rewritten, and still has a replica of its own")
 	beyond("the clock of a primary is set back while it is cut off from its replicas: it may take old contact for new")
 	return g
 }

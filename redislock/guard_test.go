@@ -147,9 +147,9 @@ func TestGuardKeepsWhatIsKnown(t *testing.T) {
 	if _, err := tryOnce(t, s, ask("freed", "newcomer", time.Second)); !errors.As(err, new(*driver.Guarded)) {
 		t.Errorf("a newcomer during the guard: %v", err)
 	}
-	again := *kept
+	again := *kept // as one whose first answer was lost: it may have run out, and been granted to somebody else, where nobody knows of it any more
 	again.NoWait = true
-	if grant, err := s.Acquire(inTime(t), &again); err != nil || grant.TTL > guardTime {
+	if grant, err := s.Acquire(inTime(t), &again); !errors.As(err, new(*driver.Guarded)) {
 		t.Errorf("a holder that asks again: %+v, %v", grant, err)
 	}
 	until(t, "the guard is over", func() bool { // and it is renewed all the time

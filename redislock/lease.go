@@ -53,7 +53,7 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Dur
 		s.vanished(t)
 		return 0, driver.ErrGone
 	case saysGuarded:
-		return 0, fmt.Errorf("not renewed: the server has restarted since it was granted, and grants nothing for another %v", answer.span(0))
+		return 0, fmt.Errorf("not renewed: the server has restarted or taken over since it was granted, and does not renew it yet; it grants nothing for another %v", answer.span(0))
 	case saysBroken:
 		s.stop(t, answer.number(1) == 1)
 		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}

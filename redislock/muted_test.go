@@ -145,3 +145,12 @@ func TestProofsAreRare(t *testing.T) {
 		t.Errorf("after a rest the replicas were not asked")
 	}
 }
+
+// A user who may not use WAIT is told so, when it is needed.
+func TestProofNeedsWait(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 2, minReplicasOf(1))
+	command(t, g.all[0], "ACL", "SETUSER", "default", "-wait")
+	_, err := g.join(0, "guard=10s").Mutex("lock").TryLock(inTime(t))
+	refused(t, err, redislock.ErrPermission, true, "ACL")
+}
