@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -283,4 +284,26 @@ func TestGuardBoundsTTLs(t *testing.T) {
 		t.Errorf("renewed by %v, %v", left, err)
 	}
 	release(t, s, r)
+}
+
+// A replica that was promoted before anything was written, and whose backlog was freed since, looks like a server that never replicated: no
+// replicas, no second id, offset 0. But it has received something, and may know less than its primary did.
+func TestGuardOfAFormerReplica(t *testing.T) {
+	t.Parallel()
+	primary := startRedis(t)
+	former := startRedis(t, servers.RedisReplicaOf(primary), servers.RedisSet("repl-backlog-ttl", "1"))
+	if err := former.Promote(inTime(t)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "nothing tells that it was a replica, and it has been up for longer than the guard", func() bool {
+		info, err := former.Info(t.Context(), "replication", "server")
+		if err != nil || info["master_repl_offset"] != "0" || info["role"] != "master" {
+			t.Fatalf("it is no such server: %v, %v", info, err)
+		}
+		return strings.Trim(info["master_replid2"], "0") == "" && info["uptime_in_seconds"] >= "3"
+	})
+	s := dial(t, former.Addr(), "guard=1s")
+	if _, err := tryOnce(t, s, ask("lock", "newcomer", time.Second)); !errors.As(err, new(*driver.Guarded)) {
+		t.Errorf("a server that was a replica: %v", err)
+	}
 }
