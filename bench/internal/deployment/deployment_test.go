@@ -3,18 +3,28 @@ package deployment
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
 	"holdfast.dev/locktest/servers"
 )
 
+// inTime is how long all of a test may take: only one that fails needs that long.
+func inTime(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func start(t *testing.T, s Settings) *Deployment {
 	t.Helper()
-	d, err := Start(t.Context(), s)
+	d, err := Start(inTime(t), s)
 	servers.Need(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -30,7 +40,7 @@ func write(t *testing.T, d *Deployment) {
 	if _, err := d.Primary().Do(t.Context(), "SET", "key", "value"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Replicated(t.Context()); err != nil {
+	if err := d.Replicated(inTime(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range d.nodes {
@@ -49,7 +59,7 @@ func TestAlone(t *testing.T) {
 		}
 		for _, down := range []func(*Deployment, context.Context) error{(*Deployment).Kill, (*Deployment).Terminate} {
 			write(t, d)
-			if err := errors.Join(down(d, t.Context()), d.Restart(t.Context())); err != nil {
+			if err := errors.Join(down(d, t.Context()), d.Restart(inTime(t))); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := d.Primary().Do(t.Context(), "EXISTS", "key"); (got == int64(1)) != keeps || err != nil {
@@ -65,15 +75,28 @@ func TestReplicas(t *testing.T) {
 	d := start(t, Settings{Nodes: 3, MaxLag: 1})
 	write(t, d)
 	old := d.Primary()
-	if err := errors.Join(d.HandOver(t.Context()), d.Promote(t.Context())); err != nil {
+	if err := errors.Join(d.HandOver(inTime(t)), d.Promote(inTime(t))); err != nil {
 		t.Fatal(err)
 	}
 	if d.Primary() == old || led(t, d) != d.Primary().Port() {
 		t.Errorf("the primary was %s and is %s; the address leads to port %d", old.Addr(), d.Primary().Addr(), led(t, d))
 	}
 	write(t, d)
+	conn, err := net.Dial("tcp", d.way.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(time.Minute))
+	if err := errors.Join(d.HandOver(inTime(t)), d.Promote(inTime(t))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) { // the old server runs, and would keep it
+		t.Errorf("the connection to the old primary has not ended: %v", err)
+	}
+	write(t, d)
 	old = d.Primary()
-	if err := errors.Join(d.Kill(t.Context()), d.Promote(t.Context())); err != nil {
+	if err := errors.Join(d.Kill(t.Context()), d.Promote(inTime(t))); err != nil {
 		t.Fatal(err)
 	}
 	if d.Primary() == old || led(t, d) != d.Primary().Port() {
@@ -124,7 +147,7 @@ func TestSentinels(t *testing.T) {
 	}
 	write(t, d)
 	old := d.Primary()
-	if err := errors.Join(d.Terminate(t.Context()), d.Succeed(t.Context())); err != nil {
+	if err := errors.Join(d.Terminate(inTime(t)), d.Succeed(inTime(t))); err != nil {
 		t.Fatal(err)
 	}
 	if d.Primary() == old {
