@@ -3,112 +3,7 @@ package arena
 import (
 	"strconv"
 	"strings"
-
-	"holdfast.dev/locktest/servers"
 )
-
-// fleet is that of the arena, or nil.
-func (s *stage) fleet() *fleet {
-	switch a := s.arena.(type) {
-	case *replicasArena:
-		return a.fleet
-	case *sentinelArena:
-		return a.fleet
-	}
-	return nil
-}
-
-// on asks a server, by its place.
-func (s *stage) on(node int, args ...string) any {
-	s.Helper()
-	answer, err := s.fleet().nodes[node].Do(s.Context(), args...)
-	if err != nil {
-		s.Fatalf("server %d: %.40q: %v", node, args, err)
-	}
-	return answer
-}
-
-// replicated writes something that all have when it returns.
-func (s *stage) replicated(key string) (lead int) {
-	s.Helper()
-	s.do("SET", key, "yes")
-	s.until("all have it", func() bool {
-		for node := range nodes {
-			if s.on(node, "GET", key) != "yes" {
-				return false
-			}
-		}
-		return true
-	})
-	return int(s.fleet().lead.Load())
-}
-
-// lead is another node than before, or the same.
-func (s *stage) leads(old int, same bool) (lead int) {
-	s.Helper()
-	lead = int(s.fleet().lead.Load())
-	if (lead == old) != same {
-		s.Errorf("the primary was %d, and is %d", old, lead)
-	}
-	s.hasRole(lead, "master")
-	return lead
-}
-
-func (s *stage) hasRole(node int, want string) {
-	s.Helper()
-	if role, err := s.fleet().nodes[node].Role(s.Context()); role != want || err != nil {
-		s.Errorf("server %d is a %q, %v; want a %s", node, role, err, want)
-	}
-}
-
-func (s *stage) dead(node int) {
-	s.Helper()
-	if _, err := s.fleet().nodes[node].Do(s.Context(), "PING"); err == nil {
-		s.Errorf("server %d answers", node)
-	}
-}
-
-// life tells one process from the next.
-func (s *stage) life(node int) string {
-	s.Helper()
-	info, err := s.fleet().nodes[node].Info(s.Context(), "server")
-	if err != nil {
-		s.Fatal(err)
-	}
-	return info["run_id"]
-}
-
-func (s *stage) lives() []string {
-	s.Helper()
-	var all []string
-	for node := range nodes {
-		all = append(all, s.life(node))
-	}
-	return all
-}
-
-// healthy: one primary, which all follow, and which every way leads to.
-func (s *stage) healthy() {
-	s.Helper()
-	if err := s.fleet().joined(s.Context()); err != nil {
-		s.Error(err)
-	}
-	for way := range ways {
-		if answer, err := s.dial(way).ask("SET way works"); answer != "+OK" {
-			s.Errorf("way %d does not lead to a primary: %q, %v", way, answer, err)
-		}
-	}
-	s.replicated("in the end")
-}
-
-// refused: a write to the node is not accepted.
-func (s *stage) refused(node int, with string) {
-	s.Helper()
-	_, err := s.fleet().nodes[node].Do(s.Context(), "SET", "x", "y")
-	if refused, is := err.(servers.RedisError); !is || !strings.HasPrefix(string(refused), with) {
-		s.Errorf("a write to server %d: %v; want %s", node, err, with)
-	}
-}
 
 // failover: the primary is dead, another one is there, and then all are.
 func failover(s *stage) {
@@ -239,6 +134,7 @@ func oldIsolated(s *stage) {
 	s.play(func() {
 		s.leads(old, false)
 		s.hasRole(old, "master")
+		s.cutOff(old)
 		s.lingers(old)
 		s.until("it does not take writes any more", func() bool {
 			_, err := s.fleet().nodes[old].Do(s.Context(), "SET", "x", "y")
@@ -277,6 +173,7 @@ func replicasCut(s *stage) {
 			s.same("a replica has it", s.on(node, "GET", "late"), nil)
 		}
 	}, func() {
+		s.cutOff(old)
 		s.same("replicas", s.info("replication", "connected_slaves"), "0")
 		s.refused(old, "NOREPLICAS")
 	})
