@@ -23,11 +23,7 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s: there is no checker %q", c.Name, checker)
 			}
 		}
-		longest := 2 * time.Second
-		if c.Replicas {
-			longest = 4 * time.Second
-		}
-		if c.TTL < 100*time.Millisecond || c.Duration < 2*c.TTL || c.Duration > longest {
+		if c.TTL < 100*time.Millisecond || c.Duration < 2*c.TTL || c.Duration > 2*time.Second {
 			t.Errorf("%s: TTL %v, duration %v: too short for the core, or too long for a round", c.Name, c.TTL, c.Duration)
 		}
 		if c.GateFor(false) != resource.GateAll {

@@ -11,8 +11,8 @@ import (
 // predecessor can have granted has run out: that is the guard.
 //
 // Both are Holdfast's own Redis lock, on three servers, as a user would have it; the broken one has its guard off, which is an
-// option of its URL. Most of the work is TryLock: who waits in a queue learns of a new primary a second later, when the hold that it must
-// meet has found out already.
+// option of its URL. The primary is cut off for longer than a TTL: a release that is lost would otherwise keep the next one out for as
+// long. All of the work is TryLock: who waits in a queue learns of a new primary a second later, when the hold that it must meet is over.
 func n5() Control {
 	return Control{
 		Name: "N5", Title: "a failover with the guard off",
@@ -20,8 +20,8 @@ func n5() Control {
 		Right:    "A new primary grants nothing until every hold of the old one has run out.",
 		Caught:   []string{"windows", "linear"},
 		Replicas: true,
-		TTL:      2 * time.Second, Duration: 4 * time.Second,
-		Mix:   worker.Mix{Use: 20, Try: 80, Hot: 100, Think: 600 * time.Millisecond},
-		Steps: []Step{{At: 300 * time.Millisecond, Do: FailoverCut, For: 200 * time.Millisecond}},
+		TTL:      500 * time.Millisecond, Duration: 2 * time.Second,
+		Mix:   worker.Mix{Try: 100, Hot: 100, Think: 300 * time.Millisecond},
+		Steps: []Step{{At: 300 * time.Millisecond, Do: FailoverCut, For: 600 * time.Millisecond}},
 	}
 }
