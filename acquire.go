@@ -235,8 +235,8 @@ func (a *attempt) explain(err, ended error) error {
 	if errors.As(err, &limit) {
 		return fmt.Errorf("holdfast: semaphore %q: %w", a.req.Name, limit)
 	}
-	// A wait that was cut off: what was last heard of it says why there was no grant.
-	if p := a.standing.Load(); p != nil && ended != nil && errors.Is(err, ended) && !errors.As(err, &held) {
+	// A wait that was cut off: what was last heard of it says why there was no grant, unless the store lacks something: then err does.
+	if p := a.standing.Load(); p != nil && ended != nil && errors.Is(err, ended) && !errors.As(err, &held) && (p.Why == "" || p.Guard > 0) {
 		if err = (&driver.Held{Holders: p.Holders}); p.Guard > 0 {
 			err = &driver.Guarded{Left: p.Guard, Why: p.Why}
 		}

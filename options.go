@@ -183,8 +183,22 @@ func (c *lockConfig) fits(g driver.Guarantees, mode Mode) error {
 	return nil
 }
 
+// A TTLError says which bounds a TTL does not keep. It is ErrTTL.
+type TTLError struct {
+	What     string // "TTL", or where it was asked for
+	TTL      time.Duration
+	Min, Max time.Duration
+}
+
+func (e *TTLError) Error() string {
+	return fmt.Sprintf("holdfast: %v: %s is %v, from %v to %v are allowed", ErrTTL, e.What, e.TTL, e.Min, e.Max)
+}
+
+// Unwrap returns ErrTTL.
+func (e *TTLError) Unwrap() error { return ErrTTL }
+
 func ttlError(what string, d, low, high time.Duration) error {
-	return fmt.Errorf("holdfast: %w: %s is %v, from %v to %v are allowed", ErrTTL, what, d, low, high)
+	return &TTLError{What: what, TTL: d, Min: low, Max: high}
 }
 
 // owner is how this process is labelled: enough to find it, no secret.

@@ -141,7 +141,7 @@ type Progress struct {
 	Place   int           // 1: the next; 0: not known
 	Holders []Holder      // who has it, as far as known
 	Guard   time.Duration // > 0: the store grants nothing for so long, whoever holds
-	Why     string        // with Guard, for people: "this Redis started 2s ago"
+	Why     string        // for people, why nothing is granted: with Guard "this Redis started 2s ago", else what the store lacks
 }
 
 // A Grant is the store's word that an attempt holds.

@@ -88,6 +88,7 @@ func (w *wait) run(ctx context.Context, crowded bool) (*driver.Grant, error) {
 			continue
 		case err != nil && !w.r.NoWait && errors.Is(err, ErrReplicas): // after a failover it takes a while until they follow
 			w.refused = err
+			w.tell(driver.Progress{Why: err.Error()})
 			if err := driver.Sleep(ctx, guardLook); err != nil {
 				return nil, w.cutOff(ctx, err)
 			}
@@ -249,19 +250,24 @@ func (w *wait) held(ctx context.Context, left, guard time.Duration, holders []dr
 	return &driver.Held{Holders: holders, RetryIn: left}
 }
 
-// standing tells the waiter how things are, at most about once a second.
+// standing notes how things are, and tells the waiter.
 func (w *wait) standing(ctx context.Context, place int, left, guard time.Duration, holders []driver.Holder) error {
 	w.known = w.held(ctx, left, guard, holders)
+	progress := driver.Progress{Place: place, Holders: holders, Guard: guard}
+	if guard > 0 {
+		progress.Why = w.s.guardReason(ctx)
+	}
+	w.tell(progress)
+	return nil
+}
+
+// tell tells how things are, at most about once a second.
+func (w *wait) tell(p driver.Progress) {
 	now := w.s.clock.Now()
 	if w.r.Waiting != nil && (w.told == 0 || now.Sub(w.told) >= time.Second) {
 		w.told = now
-		progress := driver.Progress{Place: place, Holders: holders, Guard: guard}
-		if guard > 0 {
-			progress.Why = w.s.guardReason(ctx)
-		}
-		w.r.Waiting(progress)
+		w.r.Waiting(p)
 	}
-	return nil
 }
 
 // How often somebody who waits asks, though nothing was heard.

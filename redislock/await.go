@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -156,5 +157,11 @@ func (w *wait) cutOff(ctx context.Context, err error) error {
 	if !errors.Is(err, ended) {
 		err = errors.Join(err, ended)
 	}
-	return errors.Join(w.known, err, w.refused)
+	if w.refused != nil {
+		err = fmt.Errorf("%w: %w", w.refused, err)
+	}
+	if w.known != nil {
+		err = errors.Join(w.known, err)
+	}
+	return err
 }

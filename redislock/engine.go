@@ -36,6 +36,7 @@ const (
 	fnBreak   = functions + "break"
 	fnInspect = functions + "inspect"
 	fnProve   = functions + "prove"
+	fnNote    = functions + "note"
 
 	fnAcquires = functions + "acquires" // several
 	fnReleases = functions + "releases" // several, of those that let go or renew

@@ -1482,10 +1482,18 @@ local function inspect()
 end
 
 -- find: KEYS[1] the store's key. It replies id, format, guard of the store, how old a proof of contact may be and how many replicas it
--- takes; or nothing. It writes nothing, so that who only looks can look at a server that refuses to write.
+-- takes, and what was noted of its nodes; or nothing. It writes nothing, so that who only looks can look at a server that refuses to write.
 local function find_store()
-  local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard', 'lag', 'replicas')
-  return kept[1] and {kept[1], tonumber(kept[2]), tonumber(kept[3]), tonumber(kept[4] or 0), tonumber(kept[5] or 0)} or {}
+  local kept = redis.call('HMGET', KEYS[1], 'id', 'format', 'guard', 'lag', 'replicas', 'nodes')
+  return kept[1] and {kept[1], tonumber(kept[2]), tonumber(kept[3]), tonumber(kept[4] or 0), tonumber(kept[5] or 0), kept[6] or ''} or {}
+end
+
+-- note: KEYS[1] the store's key, ARGV 1 its id, 2 what a client wants to be noted of the nodes. The engine does not read it.
+local function note()
+  if redis.call('HGET', KEYS[1], 'id') == ARGV[1] then
+    redis.call('HSET', KEYS[1], 'nodes', ARGV[2])
+  end
+  return {'G'}
 end
 
 -- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 how old a proof of contact may be (0: there are no replicas;
@@ -1552,6 +1560,7 @@ end
 -- together.
 register('find', find_store, {'no-writes'})
 register('open', open, {})
+register('note', note, {})
 register('acquire', acquire, {})
 register('release', release, {'allow-oom'})
 register('renew', renew, {'allow-oom'})

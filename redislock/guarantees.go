@@ -9,8 +9,8 @@ import (
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
-// Guarantees says what this deployment promises as it is set up now: it asks every node that it can find, for a second at most. See the
-// package comment.
+// Guarantees says what this deployment promises as it is set up now: it asks every node that it can find, for half a second at most. One that
+// cannot be asked counts as it was when it last could be, by whichever client. See the package comment.
 func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.usable(ctx); err != nil {
 		return driver.Guarantees{}, err
@@ -23,7 +23,12 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err != nil {
 		return driver.Guarantees{}, s.failure(err)
 	}
-	return promise(st, nodes), nil
+	absent := s.recall(ctx, st, nodes)
+	g := promise(st, nodes)
+	for _, address := range absent {
+		g.Beyond = append(g.Beyond, address+" cannot be asked now, and has other settings when it comes back than it had when it was last asked")
+	}
+	return g, nil
 }
 
 // promise is what can be promised of a store on these nodes, the first of which is the primary.
@@ -105,7 +110,7 @@ func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
 	for _, n := range nodes {
 		switch {
 		case n.MinReplicas < 0:
-			texts = append(texts, fmt.Sprintf("the settings of %s are not known: %v", address(n), n.Err))
+			texts = append(texts, unknown(n))
 		case n.MinReplicas < half || n.MaxLag <= 0:
 			texts = append(texts, fmt.Sprintf("min-replicas-to-write is %d%s, and a primary that is cut off goes on; with %s set it to %d or more on every node, and min-replicas-max-lag to 2",
 				n.MinReplicas, on(n, nodes), count(len(nodes), "node"), half))
@@ -115,6 +120,14 @@ func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
 		texts = append(texts, "the store does not know of its replicas yet; open it again")
 	}
 	return texts
+}
+
+// unknown says why the settings of a node are not known.
+func unknown(n redisconn.Node) string {
+	if n.Info == nil {
+		return fmt.Sprintf("%s cannot be asked, so that its settings are not known: %v", address(n), n.Err)
+	}
+	return fmt.Sprintf("%s: %v", address(n), n.Err)
 }
 
 func address(n redisconn.Node) string {

@@ -50,7 +50,7 @@ func TestRequireCorrectness(t *testing.T) {
 		{name: "a replica that is cut off", nodes: 3, options: least("1"), spoil: func(t *testing.T, g *nodes) {
 			g.links[2].Refuse()
 			g.links[2].Blackhole(netfault.Both) // nobody can ask it; it follows all the same
-		}, missing: []string{"settings of 127.0.0.1:", "not known"}},
+		}, missing: []string{"127.0.0.1:", "cannot be asked", "its settings are not known"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +79,41 @@ func TestRequireCorrectness(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A node that is down does not keep a program from starting that needs a safe deployment, if it was in order when it was last asked; one that
+// nobody has ever asked does.
+func TestRequireWhileANodeIsDown(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 3, minReplicas...)
+	sentinel := g.watch("guard=20s")
+	openLocks(t, sentinel, holdfast.Require(holdfast.Correctness)).Close()
+	g.all[0].Kill()
+	g.primary(0)
+	var promises holdfast.Guarantees
+	until(t, "a client is opened that needs a safe deployment", func() bool {
+		locks, err := holdfast.Open(inTime(t), sentinel, holdfast.Require(holdfast.Correctness))
+		if err != nil {
+			if lacks := (*holdfast.RequirementError)(nil); errors.As(err, &lacks) {
+				t.Fatalf("refused: %v", err)
+			}
+			return false // the failover is under way
+		}
+		defer locks.Close()
+		promises, err = locks.Guarantees(t.Context())
+		return err == nil
+	})
+	if text := strings.Join(promises.Beyond, "\n"); !strings.Contains(text, g.links[0].Addr()+" cannot be asked now") {
+		t.Errorf("nothing is said of the node that is down: %s", text)
+	}
+	primary := g.primary(0)
+	until(t, "the new primary has a replica", func() bool {
+		_, err := g.all[primary].Do(t.Context(), "HDEL", "holdfast:store", "nodes")
+		return err == nil
+	})
+	if _, err := holdfast.Open(inTime(t), sentinel, holdfast.Require(holdfast.Correctness)); !errors.As(err, new(*holdfast.RequirementError)) {
+		t.Errorf("a node that nobody has ever asked: %v", err)
 	}
 }
 

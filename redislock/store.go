@@ -180,6 +180,11 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	if isNew {
 		want = want.atLeast(s.last)
 	}
+	if isNew {
+		if err := fits(guard, want); err != nil {
+			return nil, err
+		}
+	}
 	if isNew || want != kept {
 		written, err := s.found(ctx, fnOpen, []string{randomText(), micros(guard), micros(want.lag), strconv.Itoa(want.replicas)})
 		switch {
@@ -189,7 +194,7 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 			return nil, err
 		}
 	}
-	if len(r.rest) != 5 || r.text(0) == "" {
+	if len(r.rest) != 6 || r.text(0) == "" {
 		return nil, s.strange(ctx, fnOpen)
 	}
 	if r.number(1) != format {
@@ -200,10 +205,18 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 		return nil, &driver.Refused{Err: &GuardError{Asked: *s.config.guard, Found: found, Key: s.keys.store()}}
 	}
 	st := &opened{id: r.text(0), guard: r.span(2), contact: contact{lag: r.span(3), replicas: int(r.number(4))}}
-	if st.guard > 0 && st.maxTTL() < coreMinTTL {
-		return nil, &driver.Refused{Err: &ShortGuardError{Guard: st.guard, Fence: st.fence()}}
+	if err := fits(st.guard, st.contact); err != nil {
+		return nil, err
 	}
 	return st, nil
+}
+
+// fits reports a guard that has no room for any TTL.
+func fits(guard time.Duration, c contact) error {
+	if guard > 0 && guard-c.fence() < coreMinTTL {
+		return &driver.Refused{Err: &ShortGuardError{Guard: guard, Fence: c.fence()}}
+	}
+	return nil
 }
 
 // found calls one of the functions that tell of the store.

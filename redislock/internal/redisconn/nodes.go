@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	nodesLimit = time.Second // for finding and asking all nodes
-	maxNodes   = 256         // more are no deployment but a mistake
+	nodesLimit = 500 * time.Millisecond // for finding and asking all nodes
+	maxNodes   = 256                    // more are no deployment but a mistake
 )
 
 var errOthers = errors.New("the program has brought its own client, which reaches its primary only; open the store by its URL to have the other nodes asked")
 
 // Nodes finds every node of c's deployment and asks each what it is: the server that c uses, which comes first; its replicas, and theirs;
-// its own primary, if it is a replica itself; and all that Sentinels list, though they be gone. That takes a second at most. A node
-// that cannot be asked has an Err; Nodes itself fails when c's own server, or all Sentinels, cannot be asked.
+// its own primary, if it is a replica itself; and all that Sentinels list, though they be gone. That takes half a second at most. A node
+// that cannot be asked has an Err; and if no Sentinel can list them there is one more with an Err, which stands for those that are not
+// known. Nodes itself fails when c's own server cannot be asked.
 //
 // A node that is told under several addresses counts once: it is known by its run_id.
 func Nodes(ctx context.Context, c rueidis.Client) ([]Node, error) {
@@ -36,12 +37,16 @@ func Nodes(ctx context.Context, c rueidis.Client) ([]Node, error) {
 	}
 	s.see(first.Addr, "")
 	s.add(first, true)
-	err = s.visitListed()
+	unlisted := s.visitListed()
 	s.work.Wait() // everything in it ends with limited
-	if ended := ctx.Err(); ended != nil || err != nil {
-		return nil, cmp.Or(ended, err)
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return s.result(), nil
+	nodes := s.result()
+	if unlisted != nil {
+		nodes = append(nodes, Node{Addr: "other nodes", MinReplicas: -1, Err: unlisted})
+	}
+	return nodes, nil
 }
 
 // A survey is a walk through a deployment, to all nodes at once.

@@ -49,9 +49,9 @@ var byText = []struct {
 	{"max number of clients reached", meaning{ErrTemporary, "the server has no room for another connection (maxclients); close some, or raise it"}},
 	{"The user executing the script can't", byCode["NOPERM"]},
 	{"unknown command", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or, when they are there, redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or, when they are there, redlock:// or redisson://"}},
 	{"unknown subcommand", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions; use a newer one, or, when they are there, redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or, when they are there, redlock:// or redisson://"}},
 }
 
 // Reply translates an error with which one of several functions ended, as [Error] does the error of a whole call. What has no code of

@@ -56,7 +56,7 @@ func oneName(c *cobra.Command, args []string) error {
 	return exit.Usagef("one NAME is taken, %d are given; put a name with spaces into quotes", len(args))
 }
 
-// both shows the lock and the semaphore of a name; nil for the semaphore of a store that has none.
+// both shows the lock and the semaphore of a name; nil for a semaphore that nobody uses, and in a store that has none.
 func both(ctx context.Context, locks *holdfast.Client, name string) (lock, semaphore *holdfast.Info, err error) {
 	if lock, err = locks.Inspect(ctx, name); err != nil {
 		return nil, nil, err
@@ -64,6 +64,9 @@ func both(ctx context.Context, locks *holdfast.Client, name string) (lock, semap
 	semaphore, err = locks.Semaphore(name, 1).Inspect(ctx)
 	if errors.Is(err, holdfast.ErrUnsupported) {
 		return lock, nil, nil
+	}
+	if err == nil && len(semaphore.Holders)+len(semaphore.Waiters) == 0 {
+		semaphore = nil // that nothing is granted is said of the lock
 	}
 	return lock, semaphore, err
 }

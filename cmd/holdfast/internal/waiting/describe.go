@@ -28,13 +28,15 @@ func (w *wait) describe(now time.Time) string {
 	return say.Quote(w.key.name) + ": " + strings.Join(parts, ", ")
 }
 
-// describeGuard explains at length why nobody gets the lock; "" if there is no guard, or it is over.
+// describeGuard explains at length why nobody gets the lock; "" if the store does not say, or its guard is over.
 func (w *wait) describeGuard(now time.Time) string {
-	left := w.Guard - now.Sub(w.seen)
-	if left <= 0 {
+	left, why := w.Guard-now.Sub(w.seen), w.Why
+	switch {
+	case w.Guard == 0 && why != "":
+		return say.Quote(w.key.name) + ": " + why
+	case left <= 0:
 		return ""
 	}
-	why := w.Why
 	if why == "" {
 		why = "the store has just begun to serve"
 	}
