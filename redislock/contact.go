@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,10 +87,17 @@ func (s *Store) hasRoom(lag time.Duration) bool {
 	return guard-contact{lag: lag}.fence() >= coreMinTTL
 }
 
-// isReplicated reports whether a server has replicas, or has been one.
+// isReplicated reports whether a server has replicas, or has been one. What makes a copy for itself alone, as redis-cli --rdb does, is none.
 func isReplicated(info map[string]string) bool {
-	return info["connected_slaves"] != "0" || strings.Trim(info["master_replid2"], "0") != ""
+	for name, value := range info {
+		if number := strings.TrimPrefix(name, "slave"); number != name && isReplica.MatchString(value) {
+			return true
+		}
+	}
+	return strings.Trim(info["master_replid2"], "0") != ""
 }
+
+var isReplica = regexp.MustCompile(`^ip=[^,]*,port=[1-9][0-9]*,state=online,`) // as the engine has it
 
 // proofs lets one caller at a time ask the replicas: the others wait for what it finds.
 type proofs struct {

@@ -48,6 +48,7 @@ local LAG = 2000000            -- how old the proof may be that a primary still 
 local FENCE = 2000000          -- by so much longer than that a new primary renews nothing: see fence
 local LEAST_TTL = 100000       -- what the guard leaves room for, at least
 local NOTES = 32               -- how many looks at the replication offset are remembered
+local REPLICA = 'slave%d+:ip=[^\r,]*,port=[1-9]%d*,state=online' -- of INFO; what makes a copy for itself alone, as redis-cli does, has no port
 local SLACK = 8                -- by this part longer than needed a contended lock's key lives, so that its expiry is seldom written
 local TOKEN_STAY = 3600000000  -- how long at most the token of a free name stays, if it is ahead of the clock
 local BENEFIT = 200000         -- how long a client that let a grant lapse has to be heard of, before its other waiters are lost
@@ -138,7 +139,7 @@ local function is_muted(st) return st.left > 0 and st.left > st.guard - fence(st
 -- acknowledged returns the offset that k replicas have acknowledged at least, by INFO; -1 if there are not as many.
 local function acknowledged(info, k)
   local offsets = {}
-  for offset in string.gmatch(info, 'slave%d+:[^\r]*state=online,offset=(%d+)') do
+  for offset in string.gmatch(info, REPLICA .. ',offset=(%d+)') do
     offsets[#offsets + 1] = tonumber(offset)
   end
   table.sort(offsets, function(a, b) return a > b end)
@@ -202,7 +203,7 @@ end
 
 -- has_replicas reports whether somebody follows this server, or it has followed somebody.
 local function has_replicas(info)
-  return string.find(info, 'slave%d+:[^\r]*state=online') or not string.find(info, 'master_replid2:0+\r')
+  return string.find(info, REPLICA) or not string.find(info, 'master_replid2:0+\r')
 end
 
 -- learn takes over what is kept of the replicas. A store on a server with replicas has a fence, from when that is first seen, if its guard
@@ -229,8 +230,21 @@ local function begins_reign(st, reign, info, ceiling, now)
     st.left = 0
   end
   st.reign, st.heard = reign, now
-  -- Another process may have given more since; and what it gave after its last ceiling was sent here, it gave within a fence.
-  last = math.max(last, ceiling + (st.left > 0 and fence(st) or 0))
+  last = math.max(last, ceiling) -- another process may have given more since
+  if st.left > 0 and st.lag > 0 then
+    -- What it gave after its last ceiling was sent here, it gave within a fence; and until lag from now, by a clock that is ahead of this
+    -- one by less than the guard.
+    last = math.max(last, ceiling + fence(st), now + st.guard + st.lag)
+  end
+end
+
+-- primary_info is INFO of the replication. A replica is no primary, though it may be set up to be written to: what it is asked fails.
+local function primary_info()
+  local info = redis.call('INFO', 'replication')
+  if not string.find(info, 'role:master', 1, true) then
+    error({err = 'READONLY this is a replica'})
+  end
+  return info
 end
 
 -- look reads the store's key and the reign. It returns nil when the store is not the one that the caller has opened.
@@ -245,7 +259,7 @@ local function look(key, id, now)
     return nil
   end
   stores[id] = st
-  local info = redis.call('INFO', 'replication')
+  local info = primary_info()
   local reign = string.match(info, 'master_replid:(%x+)') or ''
   local changed = learn(st, kept, info)
   if st.replicas > 0 then
@@ -1447,10 +1461,7 @@ end
 
 -- inspect changes nothing. It replies limit, guard, holders, waiters. A replica does not answer: what it knows may be old.
 local function inspect()
-  local now, info = clock(), redis.call('INFO', 'replication')
-  if not string.find(info, 'role:master', 1, true) then
-    error({err = 'READONLY this is a replica'})
-  end
+  local now, info = clock(), primary_info()
   local l = load(KEYS[1], '', only_holder(KEYS[1]))
   l.reading = true
   local held, waiting = {}, {}

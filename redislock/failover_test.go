@@ -1,9 +1,13 @@
 package redislock_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"holdfast.dev/locktest/servers"
+	"holdfast.dev/redislock"
 )
 
 // The fault that all this is about. The replica's link is cut, a lock granted, the primary dies, the replica is promoted and knows nothing
@@ -242,6 +246,25 @@ func TestIsolatedPrimary(t *testing.T) {
 		t.Errorf("the token %d follows %d", last.Token(), next.Token())
 	}
 	g.do(last.Unlock())
+}
+
+// A replica that may be written to is no primary, though it has the primary's data, its id, and in a chain a replica of its own that
+// proves contact. It grants nothing.
+func TestWritableReplica(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 3, append([]servers.RedisOption{servers.RedisSet("replica-read-only", "no")}, minReplicas...)...)
+	first, stray := g.join(0, "guard=5s"), g.join(0, "guard=5s")
+	first.ready()
+	stray.ready()
+	g.do(g.all[2].Follow(inTime(t), g.links[1].Addr()))
+	g.do(g.all[2].Linked(inTime(t)))
+	stray.moves(1)
+	stray.never(time.Second, "this is a replica")
+	if _, err := stray.Inspect(inTime(t), "lock"); !errors.Is(err, redislock.ErrReadOnly) {
+		t.Errorf("looking at a replica: %v", err)
+	}
+	stray.moves(0)
+	stray.ready()
 }
 
 // A primary that stood still while it was replaced. When it goes on it finds acknowledgements in its sockets, and takes them for new: for a

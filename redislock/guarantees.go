@@ -64,7 +64,11 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	g.SurvivesRestart = guarded && len(evicts) == 0
 	g.SurvivesFailover = g.SurvivesRestart
 	g.Missing = append(g.Missing, evicts...)
-	if len(nodes) == 1 && st.lag == 0 && !isReplicated(nodes[0].Info) && nodes[0].MinReplicas <= 0 {
+	if guarded {
+		beyond("a restart that forgets the store's settings, if a client that asks for a shorter guard than before, or for none, is the first to come: name the same guard= in all URLs")
+	}
+	if isAlone(st, nodes) {
+		beyond("a replica that is added later, or was away for long when this was asked: nobody has looked at its settings")
 		return g // nobody can take over
 	}
 	for _, text := range doubling(st, nodes) {
@@ -76,6 +80,13 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	beyond("a role that is moved by hand, other than to the newest primary: a replica that is pointed back to an old one lets that grant again; and so does a node that was made a replica, starts again as a primary because its settings were not rewritten, and still has a replica of its own")
 	beyond("the clock of a primary is set back while it is cut off from its replicas: it may take old contact for new")
 	return g
+}
+
+// isAlone reports whether there is no other server that could take over: none is to be found, and the only one has had none for as long as it
+// remembers, which is for repl-backlog-ttl after the last.
+func isAlone(st *opened, nodes []redisconn.Node) bool {
+	info := nodes[0].Info
+	return len(nodes) == 1 && st.lag == 0 && nodes[0].MinReplicas <= 0 && !isReplicated(info) && info["repl_backlog_active"] != "1"
 }
 
 // evicting says which nodes may throw locks out.
@@ -105,7 +116,11 @@ func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
 	half := len(nodes) / 2
 	if len(nodes) == 1 {
 		half = 1 // it has had a replica
-		texts = append(texts, "the store has had replicas, and none is to be found; bring them back, or, if it is to have none, HDEL its key's field lag")
+		text := "the server has had a replica, or a copy was made of it (redis-cli --rdb), and none is to be found; bring it back, or wait for repl-backlog-ttl"
+		if st.lag > 0 {
+			text = "the store has had replicas, and none is to be found; bring them back, or, if it is to have none, HDEL its key's field lag"
+		}
+		texts = append(texts, text)
 	}
 	for _, n := range nodes {
 		switch {

@@ -1,9 +1,11 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast.dev"
 	"holdfast.dev/driver"
@@ -47,6 +49,13 @@ func TestRequireCorrectness(t *testing.T) {
 			last := startRedis(t, servers.RedisReplicaOf(g.all[1]))
 			g.do(last.Linked(inTime(t)))
 		}, missing: []string{"min-replicas-to-write is 0 on 127.0.0.1:", "3 nodes"}},
+		{name: "a replica that is away", nodes: 2, spoil: func(t *testing.T, g *nodes) {
+			g.all[1].Kill()
+			until(t, "it is gone", func() bool {
+				info, err := g.all[0].Info(t.Context(), "replication")
+				return err == nil && info["connected_slaves"] == "0"
+			})
+		}, missing: []string{"failover", "has had a replica", "bring it back"}},
 		{name: "a replica that is cut off", nodes: 3, options: least("1"), spoil: func(t *testing.T, g *nodes) {
 			g.links[2].Refuse()
 			g.links[2].Blackhole(netfault.Both) // nobody can ask it; it follows all the same
@@ -114,6 +123,28 @@ func TestRequireWhileANodeIsDown(t *testing.T) {
 	})
 	if _, err := holdfast.Open(inTime(t), sentinel, holdfast.Require(holdfast.Correctness)); !errors.As(err, new(*holdfast.RequirementError)) {
 		t.Errorf("a node that nobody has ever asked: %v", err)
+	}
+}
+
+// Whoever makes a copy of the data for itself alone, as redis-cli --rdb does, is no replica: the store does not remember it as one.
+func TestACopyIsNoReplica(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	conn, err := server.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	conn.Do(soon, "SYNC") // its answer is no answer
+	locks := openLocks(t, "redis://"+server.Addr())
+	if info, err := server.Info(t.Context(), "replication"); err != nil || info["connected_slaves"] != "1" {
+		t.Fatalf("nobody copies: %v, %v", info["connected_slaves"], err)
+	}
+	locks.Mutex("lock").TryLock(inTime(t)) // the engine looks, too
+	if lag := command(t, server, "HGET", "holdfast:store", "lag"); lag != nil && lag != "0" {
+		t.Errorf("the store remembers a replica, with lag %v", lag)
 	}
 }
 

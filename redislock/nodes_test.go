@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,13 @@ func (g *nodes) followed(i, n int) {
 	until(g.t, "the replicas have been heard of", func() bool {
 		info, err := g.all[i].Info(g.t.Context(), "replication")
 		good, counted := info["min_slaves_good_slaves"]
-		return err == nil && (!counted || good >= strconv.Itoa(n))
+		online := 0
+		for _, value := range info {
+			if strings.Contains(value, ",state=online,") {
+				online++
+			}
+		}
+		return err == nil && online >= n && (!counted || good >= strconv.Itoa(n))
 	})
 }
 

@@ -123,11 +123,11 @@ func TestNodesOfSentinels(t *testing.T) {
 		t.Errorf("the one that is gone: %+v", gone)
 	}
 	all[0].change(func() { all[0].declines = "LOADING" })
-	found, err := Nodes(within(t, patience), c)
-	if err != nil || len(found) != 3 {
-		t.Fatalf("no Sentinel answers: %d nodes, %v", len(found), err)
+	listed, err := Nodes(within(t, patience), c)
+	if err != nil || len(listed) != 3 {
+		t.Fatalf("no Sentinel answers: %d nodes, %v", len(listed), err)
 	}
-	if others := found[2]; others.MinReplicas != -1 || others.Err == nil || !strings.Contains(others.Err.Error(), "2 Sentinels") || driver.Answered(others.Err) {
+	if others := listed[2]; others.MinReplicas != -1 || others.Err == nil || !strings.Contains(others.Err.Error(), "2 Sentinels") || driver.Answered(others.Err) {
 		t.Errorf("no Sentinel answers: %+v", others)
 	}
 }
