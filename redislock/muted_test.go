@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev"
 	"holdfast.dev/driver"
+	"holdfast.dev/locktest/servers"
 	"holdfast.dev/redislock"
 )
 
@@ -153,4 +154,58 @@ func TestProofNeedsWait(t *testing.T) {
 	command(t, g.all[0], "ACL", "SETUSER", "default", "-wait")
 	_, err := g.join(0, "guard=10s").Mutex("lock").TryLock(inTime(t))
 	refused(t, err, redislock.ErrPermission, true, "ACL")
+}
+
+// A TTL is no longer than the guard less the fence: from when the server is first seen with a replica, also for clients that opened the store
+// before, and for renewals.
+func TestFenceBoundsTTLs(t *testing.T) {
+	t.Parallel()
+	const guard = 10 * time.Second
+	server := startRedis(t)
+	s := dial(t, server.Addr(), fmt.Sprintf("guard=%v", guard))
+	guardOver(t, s, "probe")
+	before := take(t, s, ask("before", "holder", time.Hour))
+	if before.TTL != guard {
+		t.Errorf("without replicas it is granted for %v", before.TTL)
+	}
+	replica := startRedis(t, servers.RedisReplicaOf(server))
+	until(t, "the server is seen with its replica", func() bool {
+		tryOnce(t, s, ask("look", "looker", time.Second)) // its first replica gives a server a new id: the guard is on
+		lag := command(t, server, "HGET", "holdfast:store", "lag")
+		return lag != nil && lag != "0"
+	})
+	until(t, "the guard is over", func() bool {
+		_, err := tryOnce(t, s, ask("look", "looker", time.Second))
+		return err == nil
+	})
+	r := ask("after", "holder", time.Hour)
+	grant := take(t, s, r)
+	if grant.TTL > guard-usualFence {
+		t.Errorf("with a replica it is granted for %v", grant.TTL)
+	}
+	if left, err := grant.Lease.Renew(inTime(t), time.Hour); err != nil || left > guard-usualFence {
+		t.Errorf("with a replica it is renewed for %v, %v", left, err)
+	}
+	old := dial(t, server.Addr(), "") // asks for nothing: it takes what there is
+	if g, err := old.Guarantees(inTime(t)); err != nil || g.MaxTTL != guard-usualFence {
+		t.Errorf("the longest TTL is said to be %v, %v", g.MaxTTL, err)
+	}
+	if err := replica.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Open refuses a guard that leaves no room for any TTL, and leaves nothing behind.
+func TestShortGuard(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 2, minReplicas...)
+	_, err := holdfast.Open(inTime(t), "redis://"+g.all[0].Addr()+"?guard=3s")
+	var short *redislock.ShortGuardError
+	if !errors.As(err, &short) || short.Guard != 3*time.Second || short.Fence != shortFence || !driver.Answered(err) {
+		t.Fatalf("a guard as long as the fence: %v", err)
+	}
+	if keys := command(t, g.all[0], "EXISTS", "holdfast:store"); keys != int64(0) {
+		t.Error("what was refused is in the store")
+	}
+	openLocks(t, "redis://"+g.all[0].Addr()+"?guard=10s")
 }
