@@ -116,14 +116,20 @@ func (a *attempt) ask(ctx context.Context) (*Hold, error) {
 }
 
 // confirm renews a grant that is short, because it was pushed and lives only until it is claimed: its Grace needs more than that.
+// One that has run out meanwhile is not confirmed by a late answer: it is asked for again.
 func (a *attempt) confirm(ctx context.Context, grant *driver.Grant) (*driver.Grant, error) {
-	asked := a.c.clock.Now()
+	asked, end := a.c.clock.Now(), validUntil(grant.Asked, grant.TTL)
+	if !asked.Before(end) {
+		return nil, errLate
+	}
 	holds, err := grant.Lease.Renew(ctx, a.req.TTL)
 	switch {
 	case lossOf(err) != "":
 		return nil, errAnew
 	case err != nil:
 		return nil, fmt.Errorf("granted, but not confirmed: %w", err)
+	case !a.c.clock.Now().Before(end):
+		return nil, errLate
 	}
 	confirmed := *grant
 	confirmed.Asked, confirmed.TTL = asked, holds

@@ -141,6 +141,7 @@ func (k *keep) answer(asked driver.Instant, holds time.Duration, err error, regu
 	}
 	var after aftermath
 	switch {
+	case err == nil && !now.Before(k.end): // too late: what has ended does not begin again, and its alarm is about to say so
 	case err == nil:
 		k.end = max(k.end, validUntil(asked, holds))
 		if regular {

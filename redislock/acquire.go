@@ -26,7 +26,7 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 	var grant *driver.Grant
 	var err error
 	if passed { // and the server does not know: what is asked next must not find somebody whose part is over
-		_, err = s.renew(ctx, p.turn, r.TTL)
+		_, err = s.renew(ctx, p.turn, r.TTL, false)
 	}
 	if err == nil || errors.Is(err, driver.ErrGone) || errors.Is(err, driver.ErrBroken) {
 		grant, err = w.run(ctx, crowded)

@@ -23,7 +23,7 @@ func (w *wait) await(ctx context.Context, pause time.Duration) (*driver.Grant, e
 func (w *wait) confirm(ctx context.Context) (*driver.Grant, error) {
 	s, p := w.s, w.p
 	asked := s.clock.Now()
-	left, err := s.renew(ctx, p.turn, w.ttl)
+	left, err := s.renew(ctx, p.turn, w.ttl, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pushed := p.pushed

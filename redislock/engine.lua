@@ -65,6 +65,7 @@ local SHOWN = 8                -- how many of the holders somebody who waits is 
 local META = '<dddddddddddddd' -- token life head tail waiting limit count taken soonest gen live tombs suspect graves
 local RECORD = '<dddd'
 local RECORD_STATE = 33        -- behind four doubles
+local MINUS = 45               -- the sign, as a byte
 local NOBODY = '------------------------------------------------' -- 48, as an attempt
 
 -- What this server process remembers: the greatest token that it gave, and for each store its guard. It starts afresh with the process,
@@ -1336,15 +1337,21 @@ local function succeed(st, l, relay, now)
   return granted(h, now)
 end
 
--- renew: ARGV 2 attempt, 3 ttl; 0 only asks; if the lock was passed on to it: 4 the relay before it, 5 its token, 6 its request, 7
--- whether it has a place in the queue (1 or 0): if that is gone, it was released.
+-- renew: ARGV 2 attempt, 3 ttl; 0 only asks; with a minus before it the caller does not believe in its hold, but claims it; if the lock
+-- was passed on to it: 4 the relay before it, 5 its token, 6 its request, 7 whether it has a place in the queue (1 or 0): if that is gone,
+-- it was released.
 local function renew()
   local now = clock()
   local st = enter(now)
   if not st then
     return {'S'}
   end
-  local reply = unproved(st, now) or is_muted(st) and {'U', st.left}
+  local claims = string.byte(ARGV[3]) == MINUS
+  if claims then
+    ARGV[3] = string.sub(ARGV[3], 2)
+  end
+  -- Before a failover what is claimed may have run out, and been granted to somebody else: by a clock that is behind it is still there.
+  local reply = unproved(st, now) or (is_muted(st) or claims and st.left > 0) and {'U', st.left}
   if reply then
     return reply
   end

@@ -307,3 +307,32 @@ func TestGuardOfAFormerReplica(t *testing.T) {
 		t.Errorf("a server that was a replica: %v", err)
 	}
 }
+
+// While the guard is on a holder that believes in its hold renews it; one that only claims what it may have had does not: by then it may have
+// run out, and be somebody else's, where nobody knows of it any more.
+func TestGuardedClaims(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, persistent...)
+	s := insistent{dial(t, server.Addr(), "guard=20s&prefix=p:")}
+	r := ask("lock", "holder", 10*time.Second)
+	begin(t, s, r).served()
+	id, _ := command(t, server, "HGET", "p:store", "id").(string)
+	renew := func(ttl string) string {
+		t.Helper()
+		answer, _ := command(t, server, "FCALL", "holdfast_1_renew", "2", "p:lock:{lock}", "p:store", id, r.Attempt.Reveal(), ttl).([]any)
+		if len(answer) == 0 {
+			t.Fatal("no answer")
+		}
+		return fmt.Sprint(answer[0])
+	}
+	if got := renew("-10000000"); got != "G" {
+		t.Errorf("a claim before the restart is answered %s", got)
+	}
+	crash(t, server)
+	if got := renew("-10000000"); got != "U" {
+		t.Errorf("a claim during the guard is answered %s", got)
+	}
+	if got := renew("10000000"); got != "G" {
+		t.Errorf("a renewal during the guard is answered %s", got)
+	}
+}

@@ -157,7 +157,7 @@ func (s *Store) claimLater(p *party, ttl time.Duration, until driver.Instant) {
 	defer cancel()
 	backoff := driver.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 	for {
-		_, err := s.renew(ctx, p.turn, ttl)
+		_, err := s.renew(ctx, p.turn, ttl, false)
 		switch {
 		case err == nil:
 			return

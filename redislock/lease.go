@@ -18,14 +18,15 @@ func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, err
 	if err := l.t.s.usable(ctx); err != nil {
 		return 0, err
 	}
-	return l.t.s.renew(ctx, l.t, ttl)
+	return l.t.s.renew(ctx, l.t, ttl, true)
 }
 
 // Format hides the attempt's id, whatever the verb.
 func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.t.s.String()) }
 
-// renew renews a hold, or with ttl 0 asks how long it has.
-func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Duration, error) {
+// renew renews a hold, or with ttl 0 asks how long it has. believes: it is valid now, as far as its holder knows. Whoever does not believe
+// claims what it may have: a server in a new reign refuses that, because it cannot know whether that has run out since.
+func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration, believes bool) (time.Duration, error) {
 	st, err := s.opened(ctx)
 	if err != nil {
 		return 0, err
@@ -38,7 +39,11 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Dur
 		return 0, driver.ErrGone
 	}
 	asked := s.clock.Now()
-	args := append(append(make([]string, 0, 6), t.secret, s.micros(ttl)), more...)
+	text := s.micros(ttl)
+	if !believes {
+		text = "-" + text
+	}
+	args := append(append(make([]string, 0, 6), t.secret, text), more...)
 	answer, err := s.callAt(ctx, st, fnRenew, t.key, args...)
 	if err != nil {
 		return 0, unrenewed(err)
@@ -46,7 +51,7 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration) (time.Dur
 	switch answer.says {
 	case saysGranted:
 		if ttl > 0 {
-			s.claimed(t, len(more) > 0, asked, answer.span(2))
+			s.claimed(t, len(more) > 0, believes, asked, answer.span(2))
 		}
 		return answer.span(2), nil
 	case saysGone:
@@ -96,11 +101,11 @@ func (s *Store) vanished(t *turn) {
 }
 
 // claimed: t's hold was renewed, and has left from asked on; with told, the server was told that it was passed on to it.
-func (s *Store) claimed(t *turn, told bool, asked driver.Instant, left time.Duration) {
+func (s *Store) claimed(t *turn, told, believed bool, asked driver.Instant, left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.holder != nil {
 		t.holder.settle()
 	}
-	s.noted(t, told, asked, left)
+	s.noted(t, told, believed, asked, left)
 }

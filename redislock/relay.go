@@ -218,13 +218,17 @@ func (t *turn) isOver() bool {
 	return t.released && t.relay == nil && t.holder == nil && len(t.parties) == 0 && t.granted
 }
 
-// noted: t's hold was renewed; see claimed. The mutex is held.
-func (s *Store) noted(t *turn, told bool, asked driver.Instant, left time.Duration) {
+// noted: t's hold was renewed; see claimed. The answer to a renewal that was believed in, and comes when it is no more, is too late: what
+// has ended does not begin again. The mutex is held.
+func (s *Store) noted(t *turn, told, believed bool, asked driver.Instant, left time.Duration) {
 	r := t.relay
 	if r == nil || r.has != t {
 		return
 	}
-	if r.asked, r.ttl = asked, left; told {
+	if !believed || s.clock.Now().Before(r.asked.Add(r.ttl)) {
+		r.asked, r.ttl = asked, left
+	}
+	if told {
 		r.ended, r.told, t.known = nil, time.Now(), true
 		r.ids = nil
 		s.bury(r)
@@ -276,6 +280,6 @@ func (s *Store) surface(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	for t, ttl := range ttls {
-		_, _ = s.renew(ctx, t, ttl) // if it fails what follows will, too
+		_, _ = s.renew(ctx, t, ttl, false) // if it fails what follows will, too
 	}
 }
