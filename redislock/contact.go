@@ -56,6 +56,9 @@ func (s *Store) contacts(ctx context.Context, kept contact) (contact, error) {
 		return kept, s.failure(err)
 	}
 	info := readInfoText(text)
+	if info["role"] == "master" {
+		s.served.Store(true)
+	}
 	settings, err := all[1].AsStrMap()
 	replicas, maxLag := kept.replicas, longestLag
 	switch err = redisconn.Error(err); {
@@ -156,18 +159,21 @@ func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.Re
 		engine.Command(s.client, fnProve, keys, args[:1]),
 		b().Wait().Numreplicas(int64(st.replicas)).Timeout(proofTime.Milliseconds()).Build(),
 		engine.Command(s.client, cmd.function, keys, args))
-	n, err := all[1].AsInt64()
-	switch err := redisconn.Error(err); {
-	case err == nil && n < int64(st.replicas):
-		return rueidis.RedisMessage{}, errFew
-	case errors.Is(err, ErrPermission):
-		return rueidis.RedisMessage{}, err // of WAIT, without which there is no proof
-	}
 	message, err := all[2].ToMessage()
 	if engine.IsMissing(err) { // the library must be loaded again
 		return engine.Call(ctx, s.client, cmd.function, keys, args)
 	}
-	return message, err
+	if r, ok := readReply(message); err != nil || !ok || r.says != saysUnproved {
+		return message, err // whatever came of WAIT, this was carried out
+	}
+	n, err := all[1].AsInt64()
+	switch err := redisconn.Error(err); {
+	case err == nil && n < int64(st.replicas):
+		return message, errFew
+	case errors.Is(err, ErrPermission):
+		return message, err // of WAIT, without which there is no proof
+	}
+	return message, nil
 }
 
 // unproved is the error of one who wants what only a primary may give, from a server that may be none any more.

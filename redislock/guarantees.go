@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"holdfast.dev/driver"
@@ -23,10 +25,11 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err != nil {
 		return driver.Guarantees{}, s.failure(err)
 	}
-	absent := s.recall(ctx, st, nodes)
+	nodes, absent := s.recall(ctx, st, nodes)
 	g := promise(st, nodes)
 	for _, address := range absent {
-		g.Beyond = append(g.Beyond, address+" cannot be asked now, and has other settings when it comes back than it had when it was last asked")
+		g.Beyond = append(g.Beyond, address+" cannot be asked now, and has other settings when it comes back than it had when it was last asked (HDEL "+s.storeKey+
+			" nodes if it is gone for good)")
 	}
 	return g, nil
 }
@@ -46,7 +49,7 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	guarded := st.guard > 0
 	if guarded {
 		g.Fencing = driver.FencingDurable
-		beyond("a restart during which the server's clock is set back by more than the guard: tokens can fall")
+		beyond("a restart without data before or during which the server's clock is set back by more than the guard: tokens can fall")
 	} else {
 		beyond("a restart of the server, or a failover: with guard=0 a lock can be granted again while its holder believes in it")
 		g.Missing = append(g.Missing, "the guard is off: leave guard=0 out, or set the store up anew without it")
@@ -67,8 +70,8 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	if guarded {
 		beyond("a restart that forgets the store's settings, if a client that asks for a shorter guard than before, or for none, is the first to come: name the same guard= in all URLs")
 	}
+	beyond("a replica that is added later, or was away for long when this was asked: nobody has looked at its settings")
 	if isAlone(st, nodes) {
-		beyond("a replica that is added later, or was away for long when this was asked: nobody has looked at its settings")
 		return g // nobody can take over
 	}
 	for _, text := range doubling(st, nodes) {
@@ -78,7 +81,7 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	}
 	beyond("a failover to a node whose clock is behind the old primary's by more than the guard, and that has not received what that wrote last: tokens can fall")
 	beyond("a role that is moved by hand, other than to the newest primary: a replica that is pointed back to an old one lets that grant again; and so does a node that was made a replica, starts again as a primary because its settings were not rewritten, and still has a replica of its own")
-	beyond("the clock of a primary is set back while it is cut off from its replicas: it may take old contact for new")
+	beyond("the clock of a primary is set back while it is cut off from its replicas, or stands still with its machine (a virtual machine that is paused): it may take old contact for new")
 	return g
 }
 
@@ -122,14 +125,18 @@ func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	few := make(map[int][]string) // addresses
 	for _, n := range nodes {
 		switch {
 		case n.MinReplicas < 0:
 			texts = append(texts, unknown(n))
 		case n.MinReplicas < half || n.MaxLag <= 0:
-			texts = append(texts, fmt.Sprintf("min-replicas-to-write is %d%s, and a primary that is cut off goes on; with %s set it to %d or more on every node, and min-replicas-max-lag to 2",
-				n.MinReplicas, on(n, nodes), count(len(nodes), "node"), half))
+			few[n.MinReplicas] = append(few[n.MinReplicas], address(n))
 		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(few)) {
+		texts = append(texts, fmt.Sprintf("min-replicas-to-write is %d on %s, and a primary that is cut off goes on; with %s set it to %d or more on every node, and min-replicas-max-lag to 2",
+			n, strings.Join(few[n], ", "), count(len(nodes), "node"), half))
 	}
 	if len(texts) == 0 && (st.replicas < half || st.lag == 0) {
 		texts = append(texts, "the store does not know of its replicas yet; open it again")

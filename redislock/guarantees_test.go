@@ -117,12 +117,54 @@ func TestRequireWhileANodeIsDown(t *testing.T) {
 		t.Errorf("nothing is said of the node that is down: %s", text)
 	}
 	primary := g.primary(0)
+	openLocks(t, "redis://"+g.all[primary].Addr()).Close() // who asks the server alone does not find the node, and forgets nothing
+	openLocks(t, sentinel, holdfast.Require(holdfast.Correctness)).Close()
 	until(t, "the new primary has a replica", func() bool {
 		_, err := g.all[primary].Do(t.Context(), "HDEL", "holdfast:store", "nodes")
 		return err == nil
 	})
 	if _, err := holdfast.Open(inTime(t), sentinel, holdfast.Require(holdfast.Correctness)); !errors.As(err, new(*holdfast.RequirementError)) {
 		t.Errorf("a node that nobody has ever asked: %v", err)
+	}
+}
+
+// A node that is away counts, if it was seen before: four nodes with a setting that is good for three are not safe because one is away.
+func TestRequireCountsThoseAway(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 4, minReplicas...)
+	url := "redis://" + g.all[0].Addr()
+	open := func() error {
+		locks, err := holdfast.Open(inTime(t), url, holdfast.Require(holdfast.Correctness))
+		if err == nil {
+			locks.Close()
+		}
+		return err
+	}
+	if err := open(); !errors.As(err, new(*holdfast.RequirementError)) {
+		t.Fatalf("with four nodes: %v", err)
+	}
+	g.all[3].Kill()
+	until(t, "it is gone", func() bool {
+		info, err := g.all[0].Info(t.Context(), "replication")
+		return err == nil && info["connected_slaves"] == "2"
+	})
+	if err := open(); !errors.As(err, new(*holdfast.RequirementError)) {
+		t.Errorf("with one of them away: %v", err)
+	}
+	command(t, g.all[0], "HDEL", "holdfast:store", "nodes") // gone for good
+	if err := open(); err != nil {
+		t.Errorf("with three nodes: %v", err)
+	}
+}
+
+// What was noted of a node that answers, and may not be read, does not count: it may have been changed since.
+func TestRequireAsksThoseWhoAnswer(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 3, minReplicas...)
+	openLocks(t, "redis://"+g.all[0].Addr(), holdfast.Require(holdfast.Correctness)).Close()
+	command(t, g.all[2], "ACL", "SETUSER", "default", "-config")
+	if _, err := holdfast.Open(inTime(t), "redis://"+g.all[0].Addr(), holdfast.Require(holdfast.Correctness)); !errors.As(err, new(*holdfast.RequirementError)) {
+		t.Errorf("a node that may not be asked for its settings: %v", err)
 	}
 }
 
@@ -163,7 +205,7 @@ func TestRequireAfterReplicas(t *testing.T) {
 	if err != nil || promises.SurvivesFailover || !promises.SurvivesRestart || promises.Fencing != driver.FencingDurable {
 		t.Errorf("promised: %+v, %v", promises, err)
 	}
-	if text := strings.Join(promises.Missing, "\n"); !strings.Contains(text, "has had replicas") {
+	if text := strings.Join(promises.Missing, "\n"); !strings.Contains(text, "with 2 nodes") {
 		t.Errorf("missing is said to be %q", text)
 	}
 }

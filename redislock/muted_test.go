@@ -209,3 +209,25 @@ func TestShortGuard(t *testing.T) {
 	}
 	openLocks(t, "redis://"+g.all[0].Addr()+"?guard=10s")
 }
+
+// What was carried out behind a WAIT that heard from too few is told, and not thrown away: a lock that was granted is its caller's.
+func TestGrantedBehindAWait(t *testing.T) {
+	t.Parallel()
+	g := startNodes(t, 3, minReplicas[1], minReplicasOf(2))
+	first := g.join(0, "guard=10s")
+	first.ready()
+	g.do(g.all[2].Stop())
+	defer g.all[2].Continue()
+	command(t, g.all[0], "CONFIG", "SET", "min-replicas-to-write", "1")
+	g.join(0, "guard=10s") // the store needs one now, and the first client does not know
+	rested := time.Now()
+	until(t, "the last proof is old", func() bool { return time.Since(rested) > 2*time.Second })
+	hold, err := first.Mutex("lock").TryLock(inTime(t))
+	if err == nil {
+		g.do(hold.Unlock())
+	}
+	info, wrong := first.Inspect(inTime(t), "lock")
+	if wrong != nil || len(info.Holders) > 0 {
+		t.Errorf("held by nobody's: %+v, %v; TryLock said %v", info, wrong, err)
+	}
+}

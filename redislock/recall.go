@@ -3,47 +3,58 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"holdfast.dev/driver"
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
 // What is found of the nodes of a deployment is noted in the store's key. Without it nobody who needs a safe deployment could open the store
-// while a node is down: after a failover the old primary is, and its settings cannot be read.
+// while a node is down: after a failover the old primary is, and its settings cannot be read. And a node that is away would not be
+// counted where nobody lists it: of four nodes, with a setting that is good for three, one is away when a program looks, and back when
+// the network splits.
 
-// recall fills in what was noted of nodes that cannot be asked, and returns their addresses; and has noted what is known now. It does what
-// it can: a server that refuses to write, or does not answer, leaves things as they are.
-func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) (absent []string) {
-	if len(nodes) < 2 {
-		return nil
-	}
+// recall fills in what was noted of nodes that cannot be asked, and adds those that are not to be found, unless Sentinels list them all. It
+// returns all nodes, and the addresses of those that it has recalled; and has noted what is known now. It does what it can: a server that
+// refuses to write, or does not answer, leaves things as they are.
+func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) (all []redisconn.Node, absent []string) {
 	r, err := s.found(ctx, fnFind, nil)
 	if err != nil || r.text(0) != st.id {
-		return nil
+		return nodes, nil
 	}
 	noted := readNotes(r.text(5))
+	known := make(map[string]redisconn.Node)
 	for i, n := range nodes {
-		before, known := noted[n.Addr]
-		if n.MinReplicas < 0 && known {
-			before.Addr, before.Info = n.Addr, n.Info
+		before, is := noted[n.Addr]
+		delete(noted, n.Addr)
+		if is && n.Info == nil && !driver.Answered(n.Err) {
 			nodes[i] = before
 			absent = append(absent, n.Addr)
 		}
+		if nodes[i].MinReplicas >= 0 {
+			known[n.Addr] = nodes[i]
+		}
 	}
-	if text := writeNotes(nodes); text != r.text(5) {
+	if !redisconn.ListsAll(s.client, nodes) {
+		for _, addr := range slices.Sorted(maps.Keys(noted)) {
+			nodes, absent, known[addr] = append(nodes, noted[addr]), append(absent, addr), noted[addr]
+		}
+	}
+	if text := writeNotes(known); text != r.text(5) && len(nodes) > 1 {
 		s.found(ctx, fnNote, []string{st.id, text})
 	}
-	return absent
+	return nodes, absent
 }
 
 // writeNotes is what is known of nodes, a line each.
-func writeNotes(nodes []redisconn.Node) string {
+func writeNotes(nodes map[string]redisconn.Node) string {
 	var lines []string
-	for _, n := range nodes {
-		if n.MinReplicas >= 0 && n.Addr != "" && n.Policy != "" {
-			lines = append(lines, fmt.Sprintf("%s %d %v %s", n.Addr, n.MinReplicas, n.MaxLag, n.Policy))
+	for addr, n := range nodes {
+		if addr != "" && n.Policy != "" {
+			lines = append(lines, fmt.Sprintf("%s %d %v %s", addr, n.MinReplicas, n.MaxLag, n.Policy))
 		}
 	}
 	slices.Sort(lines)

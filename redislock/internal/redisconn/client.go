@@ -31,7 +31,11 @@ type client struct {
 
 	mu         sync.Mutex
 	connecting *connecting // nil: nobody is
+	again      time.Time   // when it may be tried again
 }
+
+// connectPause is how long a connection that could not be made is not tried again: a thousand who wait would do it, one after the other.
+const connectPause = 50 * time.Millisecond
 
 // connecting is one PING that everybody waits for.
 type connecting struct {
@@ -206,7 +210,7 @@ func (c *client) connect(ctx context.Context) error {
 	if try == nil {
 		try = &connecting{done: make(chan struct{})}
 		c.connecting = try
-		go c.ping(try)
+		time.AfterFunc(time.Until(c.again), func() { c.ping(try) })
 	}
 	c.mu.Unlock()
 	select {
@@ -238,6 +242,9 @@ func (c *client) ping(try *connecting) {
 	}
 	c.mu.Lock()
 	c.connecting = nil
+	if try.err != nil {
+		c.again = time.Now().Add(connectPause)
+	}
 	c.mu.Unlock()
 	close(try.done)
 }

@@ -37,16 +37,25 @@ func Nodes(ctx context.Context, c rueidis.Client) ([]Node, error) {
 	}
 	s.see(first.Addr, "")
 	s.add(first, true)
-	unlisted := s.visitListed()
+	missed := s.visitListed()
 	s.work.Wait() // everything in it ends with limited
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	nodes := s.result()
-	if unlisted != nil {
-		nodes = append(nodes, Node{Addr: "other nodes", MinReplicas: -1, Err: unlisted})
+	if missed != nil {
+		nodes = append(nodes, Node{Addr: unlisted, MinReplicas: -1, Err: missed})
 	}
 	return nodes, nil
+}
+
+// unlisted is the address of the node that stands for those that no Sentinel could list.
+const unlisted = "other nodes"
+
+// ListsAll reports whether nodes, which Nodes has found, are all that there are: Sentinels have listed them.
+func ListsAll(c rueidis.Client, nodes []Node) bool {
+	w := adopt(c).wires
+	return w != nil && w.target.sentinels != nil && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Addr == unlisted })
 }
 
 // A survey is a walk through a deployment, to all nodes at once.

@@ -82,7 +82,7 @@ func timeoutOf(u *driver.URL) (time.Duration, error) {
 // readServer reads where the one server is.
 func (t *Target) readServer(u *driver.URL) (host string, err error) {
 	if len(u.Hosts) != 1 {
-		return "", wrong(u, "", "it must name exactly one host; write "+u.Scheme+"://127.0.0.1:6379, for instance")
+		return "", wrong(u, "", "it must name exactly one host; write "+u.Scheme+"://127.0.0.1:6379, for instance; for Sentinels "+u.Scheme+"+sentinel://HOST,HOST,HOST/NAME")
 	}
 	host, address := withPort(u.Hosts[0], defaultPort)
 	t.InitAddress = []string{address}

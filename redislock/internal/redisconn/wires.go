@@ -14,7 +14,7 @@ import (
 // What connecting waits for, as the error says it if that takes too long.
 const (
 	stageConnect = "no connection was made in time; look at host and port, and at the network"
-	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis://"
+	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis:// instead of rediss://, or redis+sentinel://"
 	stageSecure  = "there is a connection, but the server did not answer in time; if it is no Redis look at host and port, else at its load"
 	stageAsk     = "the Sentinels did not answer in time; look at their hosts and ports, and at the network"
 	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss://, if it is no Redis look at host and port, else at its load"

@@ -224,7 +224,7 @@ func (p *program) carryOut(plan *run.Plan, given bool) error {
 		return err
 	}
 	p.warnOfPassword(given)
-	plan.StoreTTL = ttlOf(url)
+	plan.StoreTTL, plan.StoreAsks = ttlOf(url)
 	plan.Open = func(ctx context.Context, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
 		if p.isNamed(given) { // not before: a command that is not found makes nothing
 			p.noteNewStore(url)

@@ -68,21 +68,20 @@ func checkURL(where, url string) error {
 	return nil
 }
 
-// ttlOf is the TTL that a store's URL asks for, or a guard that is so short that it bounds it, where the command line names none; 0: it does not. One that is malformed is told when the
-// store is opened.
-func ttlOf(url string) time.Duration {
+// ttlOf is the TTL that a store's URL asks for, or a guard that is so short that it bounds it, where the command line names none; 0: it does
+// not. One that is malformed is told when the store is opened.
+func ttlOf(url string) (ttl time.Duration, asks bool) {
 	u, err := driver.ParseURL(url)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	ttl, err := u.Duration("ttl", 0)
-	if err != nil {
-		return 0
+	if ttl, err = u.Duration("ttl", 0); err != nil {
+		return 0, false
 	}
 	if guard, err := u.Duration("guard", 0); err == nil && ttl == 0 && guard > 0 && guard < holdfast.DefaultTTL {
-		return guard // no TTL may be longer
+		return guard, false // no TTL may be longer
 	}
-	return ttl
+	return ttl, ttl > 0
 }
 
 // schemes are those that make sense here, as one writes them.

@@ -17,7 +17,7 @@ func (p *Plan) open(ctx context.Context, news *news) (*holdfast.Client, error) {
 	told := ""
 	for {
 		client, err := p.Open(ctx, holdfast.WithObserver(news), holdfast.TTL(p.ttl())) // a store may not allow the default
-		if most := (*holdfast.TTLError)(nil); errors.As(err, &most) && p.TTL == 0 && 2*p.Grace <= most.Max && most.Max < p.ttl() {
+		if most := (*holdfast.TTLError)(nil); errors.As(err, &most) && p.TTL == 0 && !p.StoreAsks && 2*p.Grace <= most.Max && most.Max < p.ttl() {
 			p.StoreTTL = most.Max // nobody has asked for the default
 			continue
 		}

@@ -22,6 +22,7 @@ type Plan struct {
 
 	TTL, Grace, MaxHold, MinHold time.Duration // 0: not given
 	StoreTTL                     time.Duration // what the store's URL says of the TTL; 0: nothing
+	StoreAsks                    bool          // and that is what it asks for (ttl=), not what it allows
 	Label                        string
 	Leave                        bool // what the command leaves in the background is left alone, unprotected (-o)
 
