@@ -115,7 +115,7 @@ torture-short: torture-program ## The torture of each change, two and a half min
 	$(TORTURE) controls --seeds 3 --parallel 3
 	$(TORTURE) --store memory,file --duration 10s
 	$(TORTURE) --store redis --duration 30s
-	$(TORTURE) --store redis-sentinel --faults within --duration 20s
+	$(TORTURE) --store redis-sentinel --faults failover,failover-cut,failover-twice,old-isolated,old-returns,function-loss --duration 20s
 
 .PHONY: soak
 soak: torture-program ## Torture until it is stopped by ^C, into a bundle that grows

@@ -57,6 +57,7 @@ func (f final) Unwrap() error { return f.error }
 // run asks the store until it grants, refuses, or ctx ends, and undoes what an unknown answer may have left.
 func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, error) {
 	unknown := false // the store may know of this attempt
+	var before error // why the last ask failed
 	for asks := 1; ; asks++ {
 		asked := a.started
 		if asks > 1 {
@@ -71,9 +72,13 @@ func (a *attempt) run(ctx context.Context, backoff *driver.Backoff) (*Hold, erro
 		if !answered && a.worthAsking(err) && !(a.req.NoWait && asks >= tryAsks) {
 			took := a.c.clock.Now().Sub(asked)
 			if driver.Sleep(ctx, backoff.Next()) == nil {
+				before = err
 				a.c.observe(ctx, Event{Kind: EventRetried, Name: a.req.Name, Mode: a.req.Mode, Label: a.req.Label, Took: took, Err: err})
 				continue
 			}
+		}
+		if ended := ctx.Err(); before != nil && ended != nil && err == ended { // it says nothing but that
+			err = fmt.Errorf("%w: %w", before, ended)
 		}
 		if unknown {
 			a.undo() // also after an answer: an earlier ask may still be on its way

@@ -49,16 +49,17 @@ func (c contact) atLeast(before contact) contact {
 // contacts finds out what must be proved, by the settings of the server as they are now. What cannot be known stays as it was.
 func (s *Store) contacts(ctx context.Context, kept contact) (contact, error) {
 	b := s.client.B
-	all := s.client.DoMulti(ctx, b().Info().Section("replication").Build(),
+	all := s.client.DoMulti(ctx, b().Info().Section("replication", "stats").Build(),
 		b().ConfigGet().Parameter("min-replicas-to-write", "min-replicas-max-lag").Build())
 	text, err := all[0].ToString()
 	if err != nil {
 		return kept, s.failure(err)
 	}
 	info := readInfoText(text)
-	if info["role"] == "master" {
-		s.served.Store(true)
+	if info["role"] == "slave" {
+		return kept, s.failure(redisconn.Reply("READONLY this is a replica"))
 	}
+	s.served.Store(true) // whoever is none later was one
 	settings, err := all[1].AsStrMap()
 	replicas, maxLag := kept.replicas, longestLag
 	switch err = redisconn.Error(err); {
@@ -97,7 +98,12 @@ func isReplicated(info map[string]string) bool {
 			return true
 		}
 	}
-	return strings.Trim(info["master_replid2"], "0") != ""
+	return hasFollowed(info)
+}
+
+// hasFollowed reports whether a server was a replica since it started. A second id alone does not tell: it may come from its own file.
+func hasFollowed(info map[string]string) bool {
+	return strings.Trim(info["master_replid2"], "0") != "" && info["total_net_repl_input_bytes"] != "0"
 }
 
 var isReplica = regexp.MustCompile(`^ip=[^,]*,port=[1-9][0-9]*,state=online,`) // as the engine has it

@@ -105,6 +105,11 @@ end
 ---------------------------------------------------------------------------------------------------------------------------------
 -- The store: its guard, its reigns, its tokens.
 
+-- has_received reports whether this process has received anything from a primary.
+local function has_received()
+  return not string.find(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:0\r', 1, true)
+end
+
 -- A server that never replicated, by its INFO, and has been up for longer than the guard cannot have forgotten a hold that still counts.
 local function never_replicated(info, guard)
   local alone = string.find(info, 'role:master', 1, true) and string.find(info, 'connected_slaves:0\r', 1, true)
@@ -113,7 +118,7 @@ local function never_replicated(info, guard)
     return false
   end
   -- One that was a replica, and of which even the second id was forgotten since, has received something.
-  if not string.find(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:0\r', 1, true) then
+  if has_received() then
     return false
   end
   -- Redis counts the beginnings of seconds: it says 1 when it has been up for a moment, if a second has begun in it.
@@ -204,7 +209,11 @@ end
 
 -- has_replicas reports whether somebody follows this server, or it has followed somebody.
 local function has_replicas(info)
-  return string.find(info, REPLICA) or not string.find(info, 'master_replid2:0+\r')
+  if string.find(info, REPLICA) then
+    return true
+  end
+  -- A second id may come from the server's own file, too.
+  return not string.find(info, 'master_replid2:0+\r') and has_received()
 end
 
 -- learn takes over what is kept of the replicas. A store on a server with replicas has a fence, from when that is first seen, if its guard

@@ -25,8 +25,8 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err != nil {
 		return driver.Guarantees{}, s.failure(err)
 	}
-	nodes, absent := s.recall(ctx, st, nodes)
-	g := promise(st, nodes)
+	nodes, absent, wasAlone := s.recall(ctx, st, nodes)
+	g := promise(st, nodes, wasAlone)
 	for _, address := range absent {
 		g.Beyond = append(g.Beyond, address+" cannot be asked now, and has other settings when it comes back than it had when it was last asked (HDEL "+s.storeKey+
 			" nodes if it is gone for good)")
@@ -34,8 +34,9 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	return g, nil
 }
 
-// promise is what can be promised of a store on these nodes, the first of which is the primary.
-func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
+// promise is what can be promised of a store on these nodes, the first of which is the primary. wasAlone: and was the only one when the
+// deployment was last looked at.
+func promise(st *opened, nodes []redisconn.Node, wasAlone bool) driver.Guarantees {
 	g := driver.Guarantees{
 		Fencing: driver.FencingVolatile,
 		FIFO:    true, Shared: true, Permits: true, Keep: true, Reserve: true,
@@ -71,7 +72,7 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 		beyond("a restart that forgets the store's settings, if a client that asks for a shorter guard than before, or for none, is the first to come: name the same guard= in all URLs")
 	}
 	beyond("a replica that is added later, or was away for long when this was asked: nobody has looked at its settings")
-	if isAlone(st, nodes) {
+	if isAlone(st, nodes) && (wasAlone || !rememberReplicas(nodes[0])) {
 		return g // nobody can take over
 	}
 	for _, text := range doubling(st, nodes) {
@@ -85,12 +86,14 @@ func promise(st *opened, nodes []redisconn.Node) driver.Guarantees {
 	return g
 }
 
-// isAlone reports whether there is no other server that could take over: none is to be found, and the only one has had none for as long as it
-// remembers, which is for repl-backlog-ttl after the last.
+// isAlone reports whether there is no other server that could take over, as far as is to be found.
 func isAlone(st *opened, nodes []redisconn.Node) bool {
-	info := nodes[0].Info
-	return len(nodes) == 1 && st.lag == 0 && nodes[0].MinReplicas <= 0 && !isReplicated(info) && info["repl_backlog_active"] != "1"
+	return len(nodes) == 1 && st.lag == 0 && nodes[0].MinReplicas <= 0 && !isReplicated(nodes[0].Info)
 }
+
+// rememberReplicas reports whether a server has had a replica, or a copy was made of it, less than repl-backlog-ttl ago. Which it was nobody
+// can tell: one that was found alone before had its copy made.
+func rememberReplicas(n redisconn.Node) bool { return n.Info["repl_backlog_active"] == "1" }
 
 // evicting says which nodes may throw locks out.
 func evicting(nodes []redisconn.Node) (texts []string) {
@@ -130,7 +133,7 @@ func doubling(st *opened, nodes []redisconn.Node) (texts []string) {
 		switch {
 		case n.MinReplicas < 0:
 			texts = append(texts, unknown(n))
-		case n.MinReplicas < half || n.MaxLag <= 0:
+		case len(nodes) > 1 && (n.MinReplicas < half || n.MaxLag <= 0):
 			few[n.MinReplicas] = append(few[n.MinReplicas], address(n))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -23,7 +22,7 @@ func (s *Store) guardReason(ctx context.Context) string {
 	if time.Since(s.why.asked) < time.Second {
 		return s.why.text
 	}
-	text, err := s.client.Do(ctx, s.client.B().Info().Section("server", "replication").Build()).ToString()
+	text, err := s.client.Do(ctx, s.client.B().Info().Section("server", "replication", "stats").Build()).ToString()
 	if err != nil {
 		return s.why.text
 	}
@@ -35,10 +34,12 @@ func (s *Store) guardReason(ctx context.Context) string {
 func explainGuard(info map[string]string) string {
 	up, err := strconv.Atoi(info["uptime_in_seconds"])
 	switch {
-	case strings.Trim(info["master_replid2"], "0") != "": // it has followed another one
+	case hasFollowed(info):
 		return "this Redis has taken over as the primary"
-	case err == nil:
+	case err == nil && up < 600:
 		return fmt.Sprintf("this Redis started %v ago", time.Duration(up)*time.Second)
+	case err == nil:
+		return "this Redis has got its first replica, or a copy of it was made"
 	}
 	return ""
 }

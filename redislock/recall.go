@@ -18,14 +18,16 @@ import (
 // the network splits.
 
 // recall fills in what was noted of nodes that cannot be asked, and adds those that are not to be found, unless Sentinels list them all. It
-// returns all nodes, and the addresses of those that it has recalled; and has noted what is known now. It does what it can: a server that
-// refuses to write, or does not answer, leaves things as they are.
-func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) (all []redisconn.Node, absent []string) {
+// returns all nodes, and the addresses of those that it has recalled, and whether the only one was the only one before; and has noted what
+// is known now. It does what it can: a server that refuses to write, or does not answer, leaves things as they are.
+func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) (all []redisconn.Node, absent []string, wasAlone bool) {
 	r, err := s.found(ctx, fnFind, nil)
 	if err != nil || r.text(0) != st.id {
-		return nodes, nil
+		return nodes, nil, false
 	}
 	noted := readNotes(r.text(5))
+	_, wasAlone = noted[nodes[0].Addr]
+	wasAlone = wasAlone && len(noted) == 1
 	known := make(map[string]redisconn.Node)
 	for i, n := range nodes {
 		before, is := noted[n.Addr]
@@ -43,10 +45,11 @@ func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) 
 			nodes, absent, known[addr] = append(nodes, noted[addr]), append(absent, addr), noted[addr]
 		}
 	}
-	if text := writeNotes(known); text != r.text(5) && len(nodes) > 1 {
+	certain := len(nodes) > 1 || wasAlone || !rememberReplicas(nodes[0])
+	if text := writeNotes(known); text != r.text(5) && certain {
 		s.found(ctx, fnNote, []string{st.id, text})
 	}
-	return nodes, absent
+	return nodes, absent, wasAlone
 }
 
 // writeNotes is what is known of nodes, a line each.
