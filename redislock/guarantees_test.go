@@ -98,6 +98,12 @@ func TestRequireWhileANodeIsDown(t *testing.T) {
 	g := startNodes(t, 3, minReplicas...)
 	sentinel := g.watch("guard=20s")
 	openLocks(t, sentinel, holdfast.Require(holdfast.Correctness)).Close()
+	for _, replica := range g.all[1:] {
+		until(t, "what is known of the nodes is known to all", func() bool {
+			text, _ := command(t, replica, "HGET", "holdfast:store", "nodes").(string)
+			return strings.Count(text, "\n") == 2
+		})
+	}
 	g.all[0].Kill()
 	g.primary(0)
 	var promises holdfast.Guarantees
@@ -118,7 +124,7 @@ func TestRequireWhileANodeIsDown(t *testing.T) {
 	}
 	primary := g.primary(0)
 	openLocks(t, "redis://"+g.all[primary].Addr()).Close() // who asks the server alone does not find the node, and forgets nothing
-	openIn := func() error { // some Sentinels name the old primary for a while
+	openIn := func() error {                               // some Sentinels name the old primary for a while
 		for {
 			locks, err := holdfast.Open(inTime(t), sentinel, holdfast.Require(holdfast.Correctness))
 			if err == nil {
