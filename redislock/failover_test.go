@@ -107,9 +107,7 @@ func TestFailoverKeepsHolds(t *testing.T) {
 func TestOldPrimaryReturnsEmpty(t *testing.T) {
 	t.Parallel()
 	const ttl, guard = 3 * time.Second, shortFence + 3*time.Second
-	g := startNodes(t, 3, minReplicas...)
-	params := fmt.Sprintf("guard=%v", guard)
-	first, second := g.join(0, params), g.join(0, params)
+	g, first, second := startPair(t, guard)
 	first.ready()
 	g.all[0].Kill()
 	g.promote(1, 2)
@@ -126,10 +124,7 @@ func TestOldPrimaryReturnsEmpty(t *testing.T) {
 	first.stays()
 	g.all[1].Kill()
 	g.promote(0, 2)
-	next, overlap := second.next(hold, ttl)
-	if overlap {
-		t.Errorf("both believe in their holds; the first for another %v", hold.Left())
-	}
+	next := second.follows(hold, ttl)
 	g.do(next.Unlock())
 }
 
@@ -138,9 +133,7 @@ func TestOldPrimaryReturnsEmpty(t *testing.T) {
 func TestPromotedAgain(t *testing.T) {
 	t.Parallel()
 	const ttl, guard = 2 * time.Second, shortFence + 2*time.Second
-	g := startNodes(t, 3, minReplicas...)
-	params := fmt.Sprintf("guard=%v", guard)
-	first, second := g.join(0, params), g.join(0, params)
+	g, first, second := startPair(t, guard)
 	second.ready()
 	full := func() string {
 		info, err := g.all[1].Info(t.Context(), "stats")
@@ -163,10 +156,7 @@ func TestPromotedAgain(t *testing.T) {
 	g.all[1].Kill()
 	g.promote(0, 2)
 	second.moves(0)
-	next, overlap := second.next(hold, ttl)
-	if overlap {
-		t.Errorf("both believe in their holds; the first for another %v", hold.Left())
-	}
+	next := second.follows(hold, ttl)
 	g.do(next.Unlock())
 }
 
@@ -196,10 +186,7 @@ func TestTwoFailovers(t *testing.T) {
 	}
 	g.promote(2, 3)
 	second.moves(2)
-	next, overlap := second.next(hold, ttl)
-	if overlap {
-		t.Errorf("both believe in their holds; the first for another %v", hold.Left())
-	}
+	next := second.follows(hold, ttl)
 	if since := time.Since(started); since < guard {
 		t.Errorf("granted %v after the second failover, before the guard of %v was over", since, guard)
 	}
@@ -225,10 +212,7 @@ func TestIsolatedPrimary(t *testing.T) {
 			hold.Check(t.Context())
 		}
 	}()
-	next, overlap := second.next(hold, ttl)
-	if overlap {
-		t.Errorf("both believe in their holds; the first for another %v", hold.Left())
-	}
+	next := second.follows(hold, ttl)
 	if hold.Err() == nil {
 		t.Error("the old primary still renews")
 	}
@@ -272,9 +256,7 @@ func TestWritableReplica(t *testing.T) {
 func TestStoppedPrimary(t *testing.T) {
 	t.Parallel()
 	const ttl, guard = 3 * time.Second, shortFence + 3*time.Second
-	g := startNodes(t, 3, minReplicas...)
-	params := fmt.Sprintf("guard=%v", guard)
-	first, second := g.join(0, params), g.join(0, params)
+	g, first, second := startPair(t, guard)
 	first.ready()
 	second.ready()
 	g.do(g.all[0].Stop())

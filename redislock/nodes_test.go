@@ -61,6 +61,14 @@ func startNodes(t *testing.T, n int, options ...servers.RedisOption) *nodes {
 	return g
 }
 
+// startPair starts three nodes of which a primary needs one replica, and two clients that are led to the first.
+func startPair(t *testing.T, guard time.Duration) (g *nodes, first, second *party) {
+	t.Helper()
+	g = startNodes(t, 3, minReplicas...)
+	params := fmt.Sprintf("guard=%v", guard)
+	return g, g.join(0, params), g.join(0, params)
+}
+
 // newProxy is a way that leads nowhere yet.
 func newProxy(t *testing.T) *netfault.Proxy {
 	t.Helper()
@@ -168,6 +176,16 @@ func (p *party) next(hold *holdfast.Hold, ttl time.Duration) (next *holdfast.Hol
 		p.g.t.Errorf("the token %d follows %d", next.Token(), hold.Token())
 	}
 	return next, overlap
+}
+
+// follows is next where nobody may believe in hold any more.
+func (p *party) follows(hold *holdfast.Hold, ttl time.Duration) *holdfast.Hold {
+	p.g.t.Helper()
+	next, overlap := p.next(hold, ttl)
+	if overlap {
+		p.g.t.Errorf("both believe in their holds; the first for another %v", hold.Left())
+	}
+	return next
 }
 
 // never asks for the lock for a while, and fails the test if it comes.
