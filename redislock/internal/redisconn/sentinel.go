@@ -113,7 +113,7 @@ func (s *sentinels) declined(text string) error {
 	e := kindOf(err)
 	switch e.Err {
 	case ErrAuth:
-		e.Message = "the Sentinels do not accept sentinel-user and sentinel-password, or ask for them; correct them in the URL (its user and password are for the servers)"
+		e.Message = authStep(e.Code, text) + " (the URL's user and password are for the servers)"
 	case ErrPermission:
 		e.Message = "the Sentinels do not permit that to this user; grant it SENTINEL MASTER, SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL REPLICAS"
 	case ErrFunctions: // it does not know the command
@@ -121,6 +121,17 @@ func (s *sentinels) declined(text string) error {
 		e.Message = "what answers is no Sentinel; name the Sentinels in the URL, whose port is 26379 for most, or write redis:// for a server"
 	}
 	return err
+}
+
+// authStep says what to do where a Sentinel did not accept who we are, or what we did not say.
+func authStep(code, text string) string {
+	switch {
+	case code == "NOAUTH":
+		return "the Sentinels ask for a password; name it in the URL, sentinel-password=…, and sentinel-user=… unless it is the default user's"
+	case strings.Contains(text, "AUTH"): // it was sent, and there is nothing to compare it with
+		return "the Sentinels have no password; leave sentinel-password out of the URL, or name the user that has one, sentinel-user=…"
+	}
+	return "the Sentinels do not accept this sentinel-user and sentinel-password; correct them in the URL"
 }
 
 func (s *sentinels) unknownName() error {

@@ -147,6 +147,9 @@ func TestSentinelRefuses(t *testing.T) {
 		err := refuse(t, "redis+sentinel://"+try.user+w.hosts()+try.path)
 		isRefused(t, what, err, try.kind)
 		noSecret(t, what, fmt.Errorf("%+v %#v", err, err))
+		if what == "no server's password" && !strings.Contains(err.Error(), "redis+sentinel://user:password@") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 	isRefused(t, "a server", refuse(t, "redis+sentinel://:right@"+w.primary.Addr()+"/my-primary"), ErrSentinel)
 	isRefused(t, "a server without a password", refuse(t, "redis+sentinel://"+start(t).Addr()+"/my-primary"), ErrSentinel)

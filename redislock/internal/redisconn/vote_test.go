@@ -116,6 +116,25 @@ func TestSentinelsDecline(t *testing.T) {
 	}
 }
 
+// Whoever is not let in is told the next step, which is not the same in each case.
+func TestSentinelsAskForAPassword(t *testing.T) {
+	for text, step := range map[string]string{
+		"NOAUTH Authentication required.":                                  "name it in the URL",
+		"WRONGPASS invalid username-password pair or user is disabled.":    "correct them in the URL",
+		"ERR invalid password":                                             "correct them in the URL",
+		"ERR Client sent AUTH, but no password is set":                     "leave sentinel-password out",
+		"ERR AUTH <password> called without any password configured for …": "leave sentinel-password out",
+	} {
+		all, hosts := fakes(t, place{newPrimary, 2})
+		all[0].change(func() { all[0].declines = text })
+		_, _, err := find(t, "redis+sentinel://"+hosts+"/m?sentinel-password="+canary, place{})
+		isRefused(t, text, err, ErrAuth)
+		if !strings.Contains(err.Error(), step) || !strings.Contains(err.Error(), "are for the servers") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestNoSentinel: nobody's context ends, and so the error must not look like it.
 func TestNoSentinel(t *testing.T) {
 	all, hosts := fakes(t, place{newPrimary, 2}, place{newPrimary, 2})

@@ -14,10 +14,10 @@ import (
 // What connecting waits for, as the error says it if that takes too long.
 const (
 	stageConnect = "no connection was made in time; look at host and port, and at the network"
-	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis:// instead of rediss://, or redis+sentinel://"
+	stageTLS     = "there is a connection, but the server did not begin TLS in time; if it is a plain port use redis:// or redis+sentinel://, without TLS"
 	stageSecure  = "there is a connection, but the server did not answer in time; if it is no Redis look at host and port, else at its load"
 	stageAsk     = "the Sentinels did not answer in time; look at their hosts and ports, and at the network"
-	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss://, if it is no Redis look at host and port, else at its load"
+	stageAnswer  = "there is a connection, but the server did not answer in time; if it is a TLS port use rediss:// or rediss+sentinel://, if it is no Redis look at host and port, else at its load"
 )
 
 // wires are the connections of one client. All that are open lead to one server: see home.go.
