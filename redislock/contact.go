@@ -55,7 +55,7 @@ func (s *Store) contacts(ctx context.Context, kept contact) (contact, error) {
 	if err != nil {
 		return kept, s.failure(err)
 	}
-	info := readInfoText(text)
+	info := redisconn.ReadInfo(text)
 	if info["role"] == "slave" {
 		return kept, s.failure(redisconn.Reply("READONLY this is a replica"))
 	}
@@ -72,9 +72,7 @@ func (s *Store) contacts(ctx context.Context, kept contact) (contact, error) {
 		}
 	case !driver.Answered(err):
 		return kept, s.failure(err)
-	case info["min_slaves_good_slaves"] != "": // it may not be asked, but it has some
-		replicas = max(replicas, 1)
-	}
+	} // else it may not be asked: the engine sees whether there is a setting, and takes it for 1 at least
 	found := contact{lag: kept.lag, replicas: replicas}
 	if replicas > 0 || isReplicated(info) && kept.lag == 0 && s.hasRoom(maxLag) {
 		found.lag = maxLag
@@ -159,11 +157,11 @@ func (s *Store) proveAndSend(ctx context.Context, st *opened, cmd *command) (rue
 // prove sends cmd behind something that the replicas acknowledge.
 func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.RedisMessage, error) {
 	defer cmd.free()
-	b := s.client.B
+	b, needed := s.client.B, max(st.replicas, 1) // the server may need one that the key does not tell of
 	keys, args := []string{cmd.key, s.storeKey}, append([]string{cmd.store}, cmd.args...)
 	all := s.client.DoMulti(ctx,
 		engine.Command(s.client, fnProve, keys, args[:1]),
-		b().Wait().Numreplicas(int64(st.replicas)).Timeout(proofTime.Milliseconds()).Build(),
+		b().Wait().Numreplicas(int64(needed)).Timeout(proofTime.Milliseconds()).Build(),
 		engine.Command(s.client, cmd.function, keys, args))
 	message, err := all[2].ToMessage()
 	if engine.IsMissing(err) { // the library must be loaded again
@@ -174,7 +172,7 @@ func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.Re
 	}
 	n, err := all[1].AsInt64()
 	switch err := redisconn.Error(err); {
-	case err == nil && n < int64(st.replicas):
+	case err == nil && n < int64(needed):
 		return message, errFew
 	case errors.Is(err, ErrPermission):
 		return message, err // of WAIT, without which there is no proof
@@ -186,5 +184,5 @@ func (s *Store) prove(ctx context.Context, st *opened, cmd *command) (rueidis.Re
 func unproved(st *opened) error {
 	return &driver.Refused{Err: &ServerError{Code: "UNPROVED", Err: ErrReplicas, Message: fmt.Sprintf("the server has not heard from %s in time, "+
 		"so it may not be the primary any more: it grants and renews nothing until it has; look at its replicas and the network between them",
-		count(st.replicas, "replica"))}}
+		count(max(st.replicas, 1), "replica"))}}
 }

@@ -74,7 +74,7 @@ type reply struct {
 // again, and repeats; and so it does if the server must first prove that it is still the primary.
 func (s *Store) callAt(ctx context.Context, st *opened, function, key string, args ...string) (reply, error) {
 	send := s.send
-	for again := range 3 {
+	for again := range 4 {
 		message, err := send(ctx, newCommand(function, key, st.id, args))
 		if err != nil {
 			return reply{}, s.failure(err)
@@ -83,7 +83,7 @@ func (s *Store) callAt(ctx context.Context, st *opened, function, key string, ar
 		switch {
 		case !ok:
 			return reply{}, s.strange(ctx, function)
-		case r.says == saysUnproved && again < 2:
+		case r.says == saysUnproved && again < 3:
 			send = func(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
 				return s.proveAndSend(ctx, st, cmd)
 			}

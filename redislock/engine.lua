@@ -179,7 +179,6 @@ local function contact(st, info, reign, now)
   local offset = tonumber(string.match(info, 'master_repl_offset:(%d+)') or 0)
   if newest and newest.offset == offset then
     newest.at = now -- nothing was written since: what follows proves as much
-    notes[math.max(#notes, 1)] = newest
   elseif #notes < NOTES then
     notes[#notes + 1] = {at = now, offset = offset}
   elseif now - newest.at > st.lag / NOTES then

@@ -146,7 +146,7 @@ func TestPromotedAgain(t *testing.T) {
 	g.do(g.all[2].Linked(inTime(t)))
 	g.do(g.all[0].Linked(inTime(t)))
 	if n := full(); n != "0" {
-		t.Logf("there were %s full resyncs: the process has forgotten its reign", n)
+		t.Fatalf("there were %s full resyncs: the process has forgotten its reign, and shows nothing", n)
 	}
 	first.moves(1)
 	first.ready()

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"holdfast.dev/redislock/internal/redisconn"
 )
 
 // A reason is why the guard is on, in words. It is asked for at most once a second, whoever wants to know.
@@ -18,15 +20,20 @@ type reason struct {
 // guardReason says why the server grants nothing, for people; "" if nobody knows.
 func (s *Store) guardReason(ctx context.Context) string {
 	s.why.mu.Lock()
-	defer s.why.mu.Unlock()
+	known := s.why.text
 	if time.Since(s.why.asked) < time.Second {
-		return s.why.text
+		s.why.mu.Unlock()
+		return known
 	}
+	s.why.asked = time.Now() // whatever comes of it
+	s.why.mu.Unlock()
 	text, err := s.client.Do(ctx, s.client.B().Info().Section("server", "replication", "stats").Build()).ToString()
 	if err != nil {
-		return s.why.text
+		return known
 	}
-	s.why.asked, s.why.text = time.Now(), explainGuard(readInfoText(text))
+	s.why.mu.Lock()
+	defer s.why.mu.Unlock()
+	s.why.text = explainGuard(redisconn.ReadInfo(text))
 	return s.why.text
 }
 

@@ -29,7 +29,7 @@ func (c *client) askOwn(ctx context.Context) (Node, error) {
 	if err != nil {
 		return n, Error(err)
 	}
-	n.Info = readInfo(strings.TrimPrefix(text, "txt:")) // RESP3 says what kind of text it is
+	n.Info = ReadInfo(strings.TrimPrefix(text, "txt:")) // RESP3 says what kind of text it is
 	settings, err := results[1].AsStrMap()
 	if err := Error(err); err != nil && kindOf(err) == nil {
 		return n, err
@@ -61,7 +61,7 @@ func (t *Target) askNode(ctx context.Context, told string) Node {
 		}
 	}
 	text, _ := answers[1].(string)
-	n.Info = readInfo(text)
+	n.Info = ReadInfo(text)
 	if text, no := answers[2].(declined); no {
 		n.read(nil, reply(string(text)))
 	} else {

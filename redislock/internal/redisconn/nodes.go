@@ -28,13 +28,14 @@ var errOthers = errors.New("the program has brought its own client, which reache
 //
 // A node that is told under several addresses counts once: it is known by its run_id.
 func Nodes(ctx context.Context, c rueidis.Client) ([]Node, error) {
+	own := adopt(c)
+	first, err := own.askOwn(ctx)
+	if err != nil {
+		return nil, err
+	}
 	limited, cancel := context.WithTimeout(ctx, nodesLimit)
 	defer cancel()
-	s := &survey{ctx: limited, c: adopt(c), seen: make(map[string]bool), runs: make(map[string]string)}
-	first, err := s.c.askOwn(limited)
-	if err != nil {
-		return nil, cmp.Or(ctx.Err(), inOwnTime(err))
-	}
+	s := &survey{ctx: limited, c: own, seen: make(map[string]bool), runs: make(map[string]string)}
 	s.see(first.Addr, "")
 	s.add(first, true)
 	missed := s.visitListed()

@@ -151,8 +151,8 @@ func fieldsOf(answer any) map[string]string {
 	return fields
 }
 
-// readInfo reads the lines of INFO.
-func readInfo(text string) map[string]string {
+// ReadInfo reads the lines of INFO.
+func ReadInfo(text string) map[string]string {
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found && !strings.HasPrefix(name, "#") {

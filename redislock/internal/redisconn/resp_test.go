@@ -70,7 +70,7 @@ func TestTalkEndsWithContext(t *testing.T) {
 }
 
 func TestReadInfo(t *testing.T) {
-	n := Node{Info: readInfo("# Replication\r\nrole:master\r\nslave0:ip=::1,port=6380,state=online\r\nslave_read_only:1\r\n\r\nexecutable:/a:b\r\n")}
+	n := Node{Info: ReadInfo("# Replication\r\nrole:master\r\nslave0:ip=::1,port=6380,state=online\r\nslave_read_only:1\r\n\r\nexecutable:/a:b\r\n")}
 	if n.Info["role"] != "master" || n.Info["executable"] != "/a:b" || len(n.Info) != 4 {
 		t.Errorf("%q", n.Info)
 	}
