@@ -21,7 +21,8 @@ func ReplicaAssumptions() []driver.Assumption {
 		within(driver.OldIsolated, "it grants and renews only while a replica has lately proved that it follows; the next one is silent for longer than that"),
 		within(driver.OldAgain, "every promotion is a new reign, also of a process that remembers an earlier one"),
 		within(driver.ServerForget, "the guard, as without replicas"),
-		within(driver.ServerStop, "what it answers when it goes on it must first have proved; if it was replaced it cannot"),
+		within(driver.ServerStop, "what it answers when it goes on it must first have proved, and if it was replaced it cannot: its clock has gone on meanwhile. If that "+
+			"stands still, too, with its machine, it is beyond, as Guarantees say"),
 	}
 	all := append(moves,
 		within(driver.ReplicasCut, "it grants nothing while no replica proves that it follows, and goes on where it was"),

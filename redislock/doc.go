@@ -18,7 +18,9 @@
 //	renew     makes a hold last longer, never shorter; claims a grant that came as a message, or was passed on
 //	break     ends somebody else's hold
 //	inspect   changes nothing
-//	open      reads what all clients of the store agree on, or writes it, for the first
+//	find      reads what all clients of the store agree on
+//	open      writes it, for the first, and what must be proved of replicas when that has changed
+//	note      keeps what a client has found of the nodes (recall.go)
 //	prove     writes something for replicas to acknowledge: see Replicas
 //
 // Many goroutines share requests: what waits to be sent goes out together (combine.go), as several calls of one function.
@@ -40,13 +42,14 @@
 //
 //  1. Turn. A free lock with a queue goes to its head, never to a newcomer, also after an expiry.
 //  2. Claim. A grant that goes out as a message lives for the time to claim it (claim=, 2 s), or its TTL if that is less, until the
-//     waiter renews it. One with a minimum hold is claimed before anybody runs under it. The client counts its validity from the last request that was answered "not yet" (T6), and asks first if little
-//     of that is left. The core's first renewal is the claim; if none comes the client claims by itself after 45 % of the time. Holds
-//     that are shorter cost no request for it.
+//     waiter renews it. One with a minimum hold is claimed before anybody runs under it. The client counts its validity from the last
+//     request that was answered "not yet" (T6), and asks first if little of that is left. The core's first renewal is the claim; if none
+//     comes the client claims by itself after 45 % of the time. Holds that are shorter cost no request for it.
 //  3. Ids. Every request has a new id on the client's channel, which takes the place of the last one's. Messages for other ids are
 //     old, and ignored: if they meant a grant, the answer to the newer request says so.
 //  4. Watch. The hand-over also tells the next in line to look when the claim must have come. Everybody who waits asks again every 3 to 4
-//     s, with a TTL below 7 s about every half TTL, when the holder is to run out (staggered by place), and when the subscription was interrupted.
+//     s, with a TTL below 7 s about every half TTL, when the holder is to run out (staggered by place), and when the subscription was
+//     interrupted.
 //  5. Dead. SPUBLISH says whether anybody listens: a waiter whose client is gone is passed over in the same call, and one that is gone
 //     holds nobody back who fits behind it. One that has not been heard of for one and a half TTLs, 0.75 s at least, is dropped; and so are
 //     those whose client let a grant lapse, and has not been heard of since: one that hangs costs one claim, not one for each of its
@@ -69,9 +72,11 @@
 //
 // A token is the server's time in microseconds, or one more than the last of this server process, or one more than the name remembers,
 // whichever is most. The process's last is in the library's memory. What was given out is below a ceiling in the store's key, raised
-// in steps of 5 s: a process that has forgotten begins there, and one in a new reign a fence above it: a primary grants no longer than
-// that without being heard, so that it gave no more, whatever its clock. A name whose token is ahead of the clock remembers it until the clock has
-// passed it, an hour at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
+// in steps of 5 s: a process that has forgotten begins there. One in a new reign with a fence begins above whichever is more: a fence above
+// the ceiling, because an old primary grants no longer than that without its ceiling being heard of; and the clock's time, the guard and
+// the lag, because an old one may grant for the lag from now, by a clock that is ahead by less than the guard. Clocks that differ
+// by more than the guard are beyond what is promised. A name whose token is ahead of the clock remembers it until the clock has passed it,
+// an hour at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
 //
 // # The guard
 //
@@ -86,8 +91,9 @@
 //     or a library without memory, begins a new reign, unless the store's key trusts exactly this id; or the server never replicated
 //     (a primary without replicas, no second id, offset 0) and has been up for longer than the guard.
 //  3. Phases. Muted, for the fence: nothing is granted and nothing renewed ("unknown"). Guarded, until the guard has passed: what is known
-//     can be renewed and released; nothing is granted, handed over, passed on or claimed, not even what an attempt was granted before and
-//     asks for again, because it does not believe in it; who comes queues. Then open, and the key says so.
+//     can be renewed, by who believes in it, and released; nothing is granted, handed over, passed on or claimed, not even what an attempt
+//     was granted before and asks for again, because it does not believe in it; who comes queues. Then open, and the key says so. A
+//     request to renew says by a minus before its TTL that it is a claim: that its sender does not believe in the hold yet, or any more.
 //  4. Clock. The guard's time begins with the first call that writes, which min-replicas-to-write must have let through, and that has proof
 //     of contact: never with a look. One call counts for a second of it at most, so that a clock that is set forward ends no guard. The
 //     id is read again every 100 ms at most, and when the clock went back.
@@ -103,12 +109,19 @@
 //     min-replicas-max-lag and 2 s). The proof is an offset: the library notes the time and how much was written (master_repl_offset);
 //     a replica that acknowledges more than that has followed after that time. When an acknowledgement was read proves nothing, because it
 //     may have waited while the process stood still: what Redis itself calls lag is such a time. Without proof the answer is
-//     "unproved"; the client then has something written and waits for it (WAIT), and asks again, in one more round trip (contact.go).
+//     "unproved"; the client then has something written and waits for it (WAIT), and asks again, in one more round trip
+//     (contact.go). Whatever WAIT says, what was carried out behind it counts: only if that is unproved, too, are there too few replicas.
 //  6. Fence. lag + 2 s: by then an old primary knows that it is none, so that a hold which the new one renews cannot have ended, and been
 //     granted anew, at the old one.
 //
 // How many replicas, and lag, are in the store's key, from the settings of the primary at each Open, so that every node goes by the same.
-// A store has a fence from when its server is first seen with a replica. Releases need no proof: they free, and hand nothing over.
+// A store has a fence from when its server is first seen with a replica. What makes a copy for itself alone (redis-cli --rdb) is none, nor
+// is a second id that came from the server's own file. Releases need no proof: they free, and hand nothing over. A replica is no
+// primary, though it may be set up to be written to: it is refused at Open, and by the library in every call.
+//
+// What every node has answered is noted in the store's key too, for [Store.Guarantees]: a node that cannot be asked counts as it was
+// when it last could be, so that a program can start while one is down, and one that is away is not left out of the count. A node that
+// answers and refuses is never taken for what was noted of it.
 //
 // # Time
 //
@@ -119,7 +132,8 @@
 // # Races, by name
 //
 //   - crossing: Release of a waiter meets its grant. The server decides the order: it is taken from the queue, or what it has is handed on.
-//   - late acquire: it arrives after its Release. The tombstone refuses it.
+//   - late acquire: it arrives after its Release. The tombstone refuses it. Not only a network does that: what is sent behind WAIT goes by
+//     another connection than the rest, and can be overtaken by a Release that was sent later.
 //   - old push: a grant's message arrives after the grant has lapsed. Rule 2: the time is up, so it asks; rule 3, if it has asked since.
 //   - push before answer: the message overtakes the answer to the request that queued it. It is kept, and looked at after the answer.
 //   - lost push: rules 4 and 5.
@@ -133,6 +147,8 @@
 //   - two guards: the store was set up anew with a shorter one while a request was on its way. The server refuses a TTL above the guard,
 //     and the client opens the store again.
 //   - replaced while asking: the answer "read only", or no answer. Every connection is given up, and the next one leads to the primary of then.
+//   - renewed too late: a process stood still, and finds the answer to its renewal when its hold has ended. It counts for nothing: another
+//     may have been granted the lock at a primary that this answer did not come from.
 //   - unproved release: the lock is free, and somebody waits. Its head is told to look, and gets the proof.
 //   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
 //     others open the store anew.
@@ -140,10 +156,11 @@
 // # Keys and their lives
 //
 //	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign, lag and number of replicas;
-//	                           and the last beat, which only replicas read. It stays.
+//	                           nodes, what was last found of each; and the last beat, which only replicas read. It stays.
 //	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone, since it was free: a string, for its TTL.
-//	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and an eighth longer; renewed with them. Free: deleted at once, but
-//	                           for tombstones (a TTL) and a token ahead of the clock (until that has passed it, an hour at most).
+//	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and an eighth longer; renewed
+//	                           with them. Free: deleted at once, but for tombstones (a TTL) and a token ahead of the clock (until that
+//	                           has passed it, an hour at most).
 //	prefix permits:{name}      a semaphore, likewise.
 //	prefix inbox:…             a channel, not a key: subscribed while its client is open.
 //

@@ -3,19 +3,24 @@
 //
 // # Connection
 //
-// [Options] reads the URL, [Dial] connects. A client of a single server, or of a primary that Sentinels know, has one connection for all requests, which are answered in the order in which they
-// were sent, and one more for its [Inbox]. Nothing is retried here, nothing is read from replicas, nothing is cached.
+// [Options] reads the URL, [Dial] connects. A client of a single server, or of a primary that Sentinels know, has one connection for
+// requests, which are answered in the order in which they were sent, and one more for its [Inbox]. What waits in the server (WAIT), and all
+// that is sent together with it, goes by a third, which is made when it is first needed and then kept: so it holds nothing back, and has no
+// order with the rest. Nothing is retried here, nothing is read from replicas, nothing is cached.
 //
 // rueidis itself does not always return when a context ends: while somebody else connects, in a handshake, or when very many requests
 // are unanswered. A client from Dial does; one that a program brought along does when it is passed through [Adopt].
 //
 //   - connecting: every connection that breaks is counted. A request that finds a number that it has not yet seen working asks for one
-//     PING, shared by all who wait, and gives up when its own context ends. No request is sent for a context that has ended meanwhile.
+//     PING, shared by all who wait, and gives up when its own context ends. One that failed is not tried again for 50 ms, however many
+//     wait. No request is sent for a context that has ended meanwhile.
 //   - alone: see alone.go. As long as requests come one at a time each is read by its caller, so that the end of an idle connection is
 //     noticed by the next request only, which then has no answer.
 //   - crowded: when more requests are unanswered than a connection has room for, further ones wait on a goroutine of their own.
 //   - race "broke just now": the connection breaks between the look at the number and the request. That request then connects by
 //     itself, bounded by timeout= and not by its context. It is the only one that can: the others see the new number.
+//   - overtaken: what was sent together with WAIT arrives after something that was sent later, on the other connection. Whoever sends it
+//     must be able to stand that.
 //   - unanswered: a connection on which nothing was answered for timeout= is given up, with everything that is under way on it: unknown.
 //
 // # Primaries that move
