@@ -33,13 +33,30 @@ func (g *nodes) directly(i int) *direct {
 // wants is a request for the lock alone.
 var wants = redislock.Packed{Mode: "e", TTL: time.Second, Claim: time.Second, Life: time.Minute, Channel: "nobody"}
 
-// proved lets the replicas acknowledge something, until the engine has its proof.
+// proved lets the replicas acknowledge something, until the engine has its proof: a moment ago.
 func (d *direct) proved() {
 	d.Helper()
 	until(d, "contact is proved", func() bool {
-		d.call("prove", "x")
+		d.acknowledged(1)
 		return d.call("renew", "x", attemptOf("f"), "0")[0] != "P"
 	})
+}
+
+// acknowledged lets so many replicas acknowledge what is written now.
+func (d *direct) acknowledged(replicas int) {
+	d.Helper()
+	conn, err := d.server.Dial(inTime(d))
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer conn.Close()
+	for _, args := range [][]string{
+		{"FCALL", redislock.Library + "_prove", "2", "holdfast:lock:{x}", "holdfast:store", d.store}, {"WAIT", strconv.Itoa(replicas), "1000"},
+	} {
+		if _, err := conn.Do(inTime(d), args...); err != nil {
+			d.Fatal(err)
+		}
+	}
 }
 
 // unproved waits until the engine has no proof any more.
@@ -89,9 +106,8 @@ func TestProofByAllThatAreNeeded(t *testing.T) {
 	d.proved()
 	g.do(g.all[2].Stop())
 	defer g.all[2].Continue()
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		d.call("prove", "x") // the other one acknowledges it
-	}
+	d.unproved()
+	d.acknowledged(1) // by the other one
 	if got := d.acquire("lock", attemptOf("a"), "take", wants); got != "P" {
 		t.Errorf("with one of two replicas: %s", got)
 	}
