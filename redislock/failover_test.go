@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast.dev"
+	"holdfast.dev/driver"
 	"holdfast.dev/locktest/servers"
 	"holdfast.dev/redislock"
 )
@@ -75,8 +77,7 @@ func TestFailoverKeepsHolds(t *testing.T) {
 				g.all[0].Kill()
 				g.promote(1, 2)
 			} else {
-				command(t, g.all[0], "FAILOVER", "TO", "127.0.0.1", fmt.Sprint(portOf(g.links[1].Addr())))
-				until(t, "it has handed over", func() bool { role, err := g.all[1].Role(t.Context()); return err == nil && role == "master" })
+				g.do(g.all[0].FailoverTo(inTime(t), g.links[1].Addr()))
 				g.do(g.all[2].Follow(inTime(t), g.links[1].Addr()))
 			}
 			first.moves(1)
@@ -140,8 +141,7 @@ func TestPromotedAgain(t *testing.T) {
 		g.do(err)
 		return info["sync_full"]
 	}
-	command(t, g.all[0], "FAILOVER", "TO", "127.0.0.1", fmt.Sprint(portOf(g.links[1].Addr())))
-	until(t, "it has handed over", func() bool { role, err := g.all[1].Role(t.Context()); return err == nil && role == "master" })
+	g.do(g.all[0].FailoverTo(inTime(t), g.links[1].Addr()))
 	g.do(g.all[2].Follow(inTime(t), g.links[1].Addr()))
 	g.do(g.all[2].Linked(inTime(t)))
 	g.do(g.all[0].Linked(inTime(t)))
@@ -230,6 +230,21 @@ func TestIsolatedPrimary(t *testing.T) {
 		t.Errorf("the token %d follows %d", last.Token(), next.Token())
 	}
 	g.do(last.Unlock())
+}
+
+// A client that was opened at a primary, and asks for its first lock when that has become a replica, waits for the new primary; one that is
+// led to a replica from the start is told so when it is opened.
+func TestOpenedBeforeTheFailover(t *testing.T) {
+	t.Parallel()
+	g, opened, _ := startPair(t, shortFence+2*time.Second)
+	g.do(g.all[0].FailoverTo(inTime(t), g.links[1].Addr()))
+	if _, err := holdfast.Open(inTime(t), "redis://"+g.all[0].Addr()); !errors.Is(err, redislock.ErrReadOnly) || !driver.Answered(err) {
+		t.Errorf("opening a replica: %v", err)
+	}
+	g.do(g.all[2].Follow(inTime(t), g.links[1].Addr()))
+	opened.never(500*time.Millisecond, "this is a replica")
+	opened.moves(1)
+	g.do(opened.lock(time.Second).Unlock())
 }
 
 // A replica that may be written to is no primary, though it has the primary's data, its id, and in a chain a replica of its own that

@@ -125,8 +125,7 @@ func TestTokensRiseOverFailovers(t *testing.T) {
 			g.heal(primary)
 			g.do(g.all[primary].RestartAs(inTime(t), "replicaof 127.0.0.1 "+portOf(g.links[next].Addr())))
 		} else {
-			command(t, g.all[primary], "FAILOVER", "TO", "127.0.0.1", portOf(g.links[next].Addr()))
-			until(t, "it has handed over", func() bool { role, err := g.all[next].Role(t.Context()); return err == nil && role == "master" })
+			g.do(g.all[primary].FailoverTo(inTime(t), g.links[next].Addr()))
 			g.do(g.all[third].Follow(inTime(t), g.links[next].Addr()))
 		}
 		g.do(g.all[primary].Linked(inTime(t)))
