@@ -244,6 +244,25 @@ func TestExpiryThatTheStoreNoticedFirst(t *testing.T) {
 	}
 }
 
+// Rule of time 3: the deadline means loss. An answer that comes after it, because the process stood still, does not bring the hold back, though
+// the renewal went out before: by then it may have been somebody else's.
+func TestRenewedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.clock = deafClock{s.clock}
+		s.renew = func(_ context.Context, _ *scriptLease, ttl time.Duration, _ int) (time.Duration, error) {
+			time.Sleep(time.Second)
+			return ttl, nil
+		}
+		hold := mustLock(t, s.open(t).Mutex("a", holdfast.TTL(time.Second)))
+		time.Sleep(500 * time.Millisecond)
+		hold.Extend(t.Context(), time.Second) // answered half a second after the end
+		if left := hold.Left(); left > 0 {
+			t.Errorf("a hold that had ended has %v left", left)
+		}
+	})
+}
+
 // A deafClock never rings: the process was stopped, or is busy.
 type deafClock struct{ driver.Clock }
 

@@ -66,6 +66,17 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
+// Rule (bad input): a program can tell which bounds a TTL does not keep.
+func TestTTLErrorHasTheBounds(t *testing.T) {
+	s := newScript()
+	s.promises.MinTTL, s.promises.MaxTTL = time.Second, 3*time.Second
+	_, err := s.open(t).Mutex("a").Lock(t.Context())
+	var bounds *holdfast.TTLError
+	if !errors.As(err, &bounds) || !errors.Is(err, holdfast.ErrTTL) || bounds.TTL != holdfast.DefaultTTL || bounds.Min != time.Second || bounds.Max != 3*time.Second {
+		t.Errorf("got %#v", err)
+	}
+}
+
 // Rule (bad input): the bounds themselves are allowed.
 func TestOptionsAtTheirBounds(t *testing.T) {
 	for _, opts := range [][]holdfast.Option{
