@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -270,5 +271,22 @@ func TestRequireAfterReplicas(t *testing.T) {
 	}
 	if text := strings.Join(promises.Missing, "\n"); !strings.Contains(text, "with 2 nodes") {
 		t.Errorf("missing is said to be %q", text)
+	}
+}
+
+// Clients that reach a server under different addresses find the same deployment.
+func TestGuaranteesUnderOtherNames(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		g := startNodes(t, n, minReplicasOf(min(n-1, 1)), minReplicas[1])
+		var found []holdfast.Guarantees
+		for _, locks := range []*holdfast.Client{openLocks(t, "redis://"+g.all[0].Addr()), g.join(0, "").Client, g.join(0, "").Client} {
+			promises, err := locks.Guarantees(inTime(t))
+			g.do(err)
+			found = append(found, promises)
+		}
+		if !found[2].SurvivesFailover || !reflect.DeepEqual(found[0], found[1]) || !reflect.DeepEqual(found[1], found[2]) {
+			t.Errorf("with %d nodes: %+v\n%+v\n%+v", n, found[0], found[1], found[2])
+		}
 	}
 }

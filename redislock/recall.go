@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -25,51 +26,87 @@ func (s *Store) recall(ctx context.Context, st *opened, nodes []redisconn.Node) 
 	if err != nil || r.text(0) != st.id {
 		return nodes, nil, false
 	}
-	noted := readNotes(r.text(5))
-	_, wasAlone = noted[nodes[0].Addr]
-	wasAlone = wasAlone && len(noted) == 1
-	known := make(map[string]redisconn.Node)
+	noted, listed := readNotes(r.text(5)), redisconn.ListsAll(s.client, nodes)
+	wasAlone = r.text(5) == alone
+	known := make(notes)
 	for i, n := range nodes {
-		before, is := noted[n.Addr]
-		delete(noted, n.Addr)
-		if is && n.Info == nil && !driver.Answered(n.Err) {
-			nodes[i] = before
-			absent = append(absent, n.Addr)
+		name := n.Addr
+		if i == 0 && !listed {
+			name = noted.nameOf(nodes)
 		}
-		if nodes[i].MinReplicas >= 0 {
-			known[n.Addr] = nodes[i]
+		now, before := noteOf{n, n.Info["run_id"]}, noted[name]
+		delete(noted, name)
+		if before.run != "" && n.Info == nil && !driver.Answered(n.Err) {
+			now, nodes[i] = before, before.Node
+			absent = append(absent, name)
+		}
+		if now.MinReplicas >= 0 {
+			known[name] = now
 		}
 	}
-	if !redisconn.ListsAll(s.client, nodes) {
-		for _, addr := range slices.Sorted(maps.Keys(noted)) {
-			nodes, absent, known[addr] = append(nodes, noted[addr]), append(absent, addr), noted[addr]
+	if !listed {
+		for _, name := range slices.Sorted(maps.Keys(noted)) {
+			nodes, absent, known[name] = append(nodes, noted[name].Node), append(absent, name), noted[name]
 		}
 	}
-	certain := len(nodes) > 1 || wasAlone || !rememberReplicas(nodes[0])
-	if text := writeNotes(known); text != r.text(5) && certain {
+	text := writeNotes(known)
+	if len(nodes) == 1 && !rememberReplicas(nodes[0]) {
+		text = alone
+	}
+	if text != "" && text != r.text(5) {
 		s.found(ctx, fnNote, []string{st.id, text})
 	}
 	return nodes, absent, wasAlone
 }
 
+// alone is noted of a server that has no replicas.
+const alone = "alone"
+
+// notes are what is noted of nodes, by their addresses.
+type notes map[string]noteOf
+
+// A noteOf is what is noted of one.
+type noteOf struct {
+	redisconn.Node
+	run string // its run_id
+}
+
+// nameOf is the address under which its replicas know the first of the nodes: clients may reach it under others, each its own. Without replicas
+// it is the one that was noted of it before; "": none was.
+func (all notes) nameOf(nodes []redisconn.Node) (name string) {
+	for was, n := range all {
+		if n.run == nodes[0].Info["run_id"] {
+			name = was
+		}
+	}
+	for _, n := range nodes[1:] {
+		at := net.JoinHostPort(n.Info["master_host"], n.Info["master_port"])
+		isReplicas := slices.ContainsFunc(nodes[1:], func(other redisconn.Node) bool { return other.Addr == at }) // in a chain
+		if n.Info["master_host"] != "" && !isReplicas {
+			return at
+		}
+	}
+	return name
+}
+
 // writeNotes is what is known of nodes, a line each.
-func writeNotes(nodes map[string]redisconn.Node) string {
+func writeNotes(nodes notes) string {
 	var lines []string
 	for addr, n := range nodes {
-		if addr != "" && n.Policy != "" {
-			lines = append(lines, fmt.Sprintf("%s %d %v %s", addr, n.MinReplicas, n.MaxLag, n.Policy))
+		if addr != "" && n.Policy != "" { // it has a name
+			lines = append(lines, fmt.Sprintf("%s %s %d %v %s", addr, n.run, n.MinReplicas, n.MaxLag, n.Policy))
 		}
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-func readNotes(text string) map[string]redisconn.Node {
-	nodes := make(map[string]redisconn.Node)
+func readNotes(text string) notes {
+	nodes := make(notes)
 	for line := range strings.Lines(text) {
-		var n redisconn.Node
+		var n noteOf
 		var lag string
-		if _, err := fmt.Sscan(line, &n.Addr, &n.MinReplicas, &lag, &n.Policy); err != nil {
+		if _, err := fmt.Sscan(line, &n.Addr, &n.run, &n.MinReplicas, &lag, &n.Policy); err != nil {
 			continue
 		}
 		if d, err := time.ParseDuration(lag); err == nil && n.MinReplicas >= 0 {
