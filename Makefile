@@ -18,14 +18,17 @@ help: ## Show this list
 packages: ## Install what the tests use and this machine lacks
 	@.ci/packages
 
+# How many packages are tested at a time: one more than there are processors, because many tests wait for time to pass.
+JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
+
 .PHONY: test
 test: packages ## Run all tests (HOLDFAST_TEST_REQUIRE=all: a skipped test is a failure; ARGS: more flags for go test)
-	go run ./internal/testrun -timeout=15m $(ARGS) work
+	go run ./internal/testrun -timeout=15m -p=$(JOBS) $(ARGS) work
 
 .PHONY: race
 race: ## Run the tests, shortened, under the race detector
 	@.ci/packages race
-	go run ./internal/testrun -race -short -timeout=15m $(ARGS) work
+	go run ./internal/testrun -race -short -timeout=15m -p=$(JOBS) $(ARGS) work
 
 .PHONY: lint
 lint: lint-format lint-vet lint-static lint-cross lint-modules ## Check format, vet, staticcheck, other systems and the modules

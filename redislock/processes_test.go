@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
-		flag.Set("test.parallel", "6") // most of these tests wait for time to pass
+		flag.Set("test.parallel", "8") // most of these tests wait for time to pass
 	}
 	os.Exit(m.Run())
 }
