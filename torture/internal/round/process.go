@@ -112,6 +112,13 @@ func (c *crew) start(place int) error {
 	return nil
 }
 
+// hasStarted reports whether a process was started.
+func (c *crew) hasStarted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.started > 0
+}
+
 // configure tells a process what to do.
 func (c *crew) configure(p *process) error {
 	config := c.config

@@ -124,6 +124,12 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
+// begin notes that the round has begun: what goes wrong from now on may be a lock's fault.
+func (r *run) begin() {
+	r.round(history.Began, 0)
+	r.begun = true
+}
+
 // places shares the workers out.
 func (r *run) places() [][]uint16 {
 	each := r.PerEach
@@ -191,14 +197,16 @@ func (r *run) run(ctx context.Context) error {
 	s.watch = r.watch.fault
 	for place := range r.crew.places {
 		if err := r.crew.start(place); err != nil {
+			if r.crew.hasStarted() { // one that ends before it was told what to do is as broken as one that ends later
+				r.begin()
+			}
 			return err
 		}
 	}
 	feeling, enough := context.WithCancel(ctx)
 	defer enough()
 	go r.feel(feeling)
-	r.round(history.Began, 0)
-	r.begun = true
+	r.begin()
 	r.watch.phase("running")
 	if err := s.run(ctx, time.Now()); err != nil {
 		return err
