@@ -254,8 +254,8 @@ func (w *wait) held(ctx context.Context, left, guard time.Duration, holders []dr
 func (w *wait) standing(ctx context.Context, place int, left, guard time.Duration, holders []driver.Holder) error {
 	w.known = w.held(ctx, left, guard, holders)
 	progress := driver.Progress{Place: place, Holders: holders, Guard: guard}
-	if guard > 0 {
-		progress.Why = w.s.guardReason(ctx)
+	if known, guarded := w.known.(*driver.Guarded); guarded {
+		progress.Why = known.Why
 	}
 	w.tell(progress)
 	return nil

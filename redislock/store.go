@@ -179,8 +179,6 @@ func (s *Store) agree(ctx context.Context) (*opened, error) {
 	isNew := len(r.rest) == 0
 	if isNew {
 		want = want.atLeast(s.last)
-	}
-	if isNew {
 		if err := fits(guard, want); err != nil {
 			return nil, err
 		}
