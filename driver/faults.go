@@ -52,6 +52,16 @@ const (
 	ReplicaStop    Fault = "replica-stop"     // a replica stands still
 )
 
+// Faults of a store that is several independent servers, of which a majority must agree: its nodes. What happens to a server, above, happens
+// to one of them there; what happens to the way to the store, to the ways to one, to as many as a majority can do without, or to all.
+const (
+	PartitionNode     Fault = "partition-node"     // nobody reaches one of them
+	PartitionMajority Fault = "partition-majority" // nobody reaches a majority of them
+	ForgetInTurn      Fault = "forget-in-turn"     // one after the other is killed, and started again without its data
+	ForgetMinority    Fault = "forget-minority"    // as many as a majority can do without are killed at once, and started again without their data
+	ForgetMajority    Fault = "forget-majority"    // the same, of so many that no majority is left
+)
+
 // What an administrator can do.
 const (
 	Flush     Fault = "flush"      // all data is deleted (FLUSHALL)

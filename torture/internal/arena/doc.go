@@ -34,6 +34,9 @@ type Kind struct {
 	// have met is over by itself.
 	TTLs []time.Duration
 
+	// Votes: a majority of servers decides, so that two who ask at the same time can refuse each other while nobody has the lock.
+	Votes bool
+
 	// OneProcess: all workers are goroutines of one process, because the store is inside it.
 	OneProcess bool
 

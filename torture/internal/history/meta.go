@@ -20,9 +20,10 @@ type Meta struct {
 	Duration time.Duration `json:"duration"` // until workers begin nothing new
 	Workers  int           `json:"workers"`
 	Locks    []LockMeta    `json:"locks"`
-	Faults   []FaultMeta   `json:"faults"`  // that this round can have
-	FIFO     bool          `json:"fifo"`    // as the store's Guarantees say
-	Fencing  string        `json:"fencing"` // none, volatile, durable
+	Faults   []FaultMeta   `json:"faults"`          // that this round can have
+	FIFO     bool          `json:"fifo"`            // as the store's Guarantees say
+	Fencing  string        `json:"fencing"`         // none, volatile, durable
+	Votes    bool          `json:"votes,omitempty"` // a majority of servers decides: two who ask at the same time can refuse each other
 	Versions []string      `json:"versions"`
 	Left     []string      `json:"left"`             // what Round Leak found: keys, files
 	Broken   string        `json:"broken,omitempty"` // why the round came to no proper end: a process crashed, a server did not come back

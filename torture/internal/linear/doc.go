@@ -61,7 +61,7 @@
 // after its answer, so the true moment lies between; bounds of ends use only promises and confirmations; unknown outcomes only ever
 // excuse. Two things are taken for granted. All stamps are of one clock. And an attempt that has a confirmed release holds no more: a store that could
 // grant a repeated request of it afterwards would need a longer excuse. Where two tries can refuse each other while nobody has the lock, as on a quorum
-// of independent servers, refusals must not be checked by this model.
+// of independent servers (Meta.Votes), a refusal is no operation: it says nothing about the lock.
 //
 // It does not ask for overlap beyond assumptions: in rounds of class beyond a lock may have two holders, and the caller does not ask.
 package linear

@@ -51,6 +51,12 @@ var good = []tale{
 		s.used(3, 3, 1300, 1400)
 		s.released(1, 3001, 3002, history.Lost)
 	}, ""},
+	{"two who ask a majority refuse each other", func(s *story) {
+		s.meta.Votes = true
+		s.refused(1, 50, 52)
+		s.refused(2, 51, 53)
+		s.used(3, 1, 60, 70)
+	}, ""},
 	{"a release that failed, and was done later", func(s *story) {
 		s.granted(1, 1, 10, 11, 900)
 		s.released(1, 100, 200, history.Failed)
@@ -182,6 +188,12 @@ var bad = []tale{
 		s.meta.Fencing = "none"
 		s.used(1, 0, 10, 100)
 		s.used(2, 0, 20, 90)
+	}, "while attempt 1"},
+	{"granted to two, by a majority each", func(s *story) {
+		s.meta.Votes = true
+		s.used(1, 1, 10, 100)
+		s.refused(2, 20, 21)
+		s.used(3, 2, 30, 90)
 	}, "while attempt 1"},
 	{"refused though nobody had it", func(s *story) {
 		s.used(1, 1, 10, 20)

@@ -68,6 +68,9 @@ func (r *round) operations(lock uint16) []*op {
 				&op{kind: end, attempt: a, call: max(a.Asked, mayEnd(a)), ret: r.mustEnd(a)},
 			})
 		case history.Held:
+			if r.h.Meta.Votes {
+				continue // by another who asked, and may not have got it either
+			}
 			refusals = append(refusals, &op{kind: refused, attempt: a, call: a.Asked, ret: a.Answered})
 		}
 	}

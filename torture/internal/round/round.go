@@ -120,7 +120,7 @@ func (r *run) prepare(ctx context.Context) error {
 		r.crew.stores = append(r.crew.stores, r.arena.Store(place))
 	}
 	r.meta = history.Meta{Number: r.Number, Run: r.Run, Turn: r.Turn, Seed: r.Seed, Began: time.Now().UTC().Truncate(time.Second), Store: r.Kind.Name, Class: r.Class,
-		TTL: r.TTL, Duration: r.Duration, Workers: r.Workers, Locks: r.Locks, Versions: append(versions(), r.arena.Versions()...)}
+		Votes: r.Kind.Votes, TTL: r.TTL, Duration: r.Duration, Workers: r.Workers, Locks: r.Locks, Versions: append(versions(), r.arena.Versions()...)}
 	return nil
 }
 
