@@ -42,16 +42,24 @@ func (b *Backoff) Reset() { b.next = 0 }
 
 // Sleep waits for d or for the end of ctx, whose error it then returns, also if ctx has ended before.
 func Sleep(ctx context.Context, d time.Duration) error {
+	_, err := pause(ctx, d, nil)
+	return err
+}
+
+// pause waits for d, until somebody is woken, or for the end of ctx.
+func pause(ctx context.Context, d time.Duration, woken <-chan struct{}) (told bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
+	case <-woken:
+		return true, nil
 	case <-timer.C:
-		return nil
+		return false, nil
 	}
 }
 
@@ -65,6 +73,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 //
 // It tells r.Waiting at the first answer, when *Held becomes *Guarded or the other way round, and otherwise once a second.
 func Poll(ctx context.Context, r *Request, b Backoff, try func(context.Context) (*Grant, error)) (*Grant, error) {
+	return Watch(ctx, r, b, nil, try)
+}
+
+// Watch is Poll for a store that can tell its waiters when it is worth asking again, but does not promise to: whatever comes on woken ends
+// the pause, and the next one begins at b.Min again.
+func Watch(ctx context.Context, r *Request, b Backoff, woken <-chan struct{}, try func(context.Context) (*Grant, error)) (*Grant, error) {
 	var last error
 	var told time.Time
 	var guard bool
@@ -89,8 +103,11 @@ func Poll(ctx context.Context, r *Request, b Backoff, try func(context.Context) 
 		if hint > 0 {
 			delay = min(delay, hint)
 		}
-		if ended := Sleep(ctx, delay); ended != nil {
+		switch told, ended := pause(ctx, delay, woken); {
+		case ended != nil:
 			return nil, errors.Join(err, ended)
+		case told:
+			b.Reset()
 		}
 	}
 }

@@ -276,3 +276,29 @@ func TestPollTellsWaiting(t *testing.T) {
 		}
 	})
 }
+
+func TestWatchIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := make(chan struct{}, 1)
+		begun := time.Now()
+		var asked []time.Duration
+		b := Backoff{Min: 10 * time.Second, Max: time.Hour, Rand: func() float64 { return 0 }}
+		grant, err := Watch(t.Context(), &Request{}, b, woken, func(context.Context) (*Grant, error) {
+			asked = append(asked, time.Since(begun))
+			switch len(asked) {
+			case 2: // after a whole pause
+				time.AfterFunc(3*time.Second, func() { woken <- struct{}{} })
+			case 4: // after one that was cut short, and a whole one, the first again
+				return &Grant{Token: 7}, nil
+			}
+			return nil, &Held{}
+		})
+		if err != nil || grant.Token != 7 {
+			t.Fatal(grant, err)
+		}
+		want := []time.Duration{0, 10 * time.Second, 13 * time.Second, 23 * time.Second}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked at %v, want %v", asked, want)
+		}
+	})
+}

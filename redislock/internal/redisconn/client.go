@@ -190,6 +190,16 @@ func (c *client) answered() {
 	}
 }
 
+// Ready returns when c is connected, or with the reason why it is not: what is sent next need not connect, and whoever is told an error here
+// has sent nothing. Of a client that a program brought along nothing is known: nil.
+func Ready(ctx context.Context, c rueidis.Client) error {
+	own, ok := c.(*client)
+	if !ok || own.wires == nil {
+		return nil
+	}
+	return Error(own.ready(ctx))
+}
+
 // ready returns when the connection can be used, so that the request which follows need not connect.
 func (c *client) ready(ctx context.Context) error {
 	for c.working.Load() != c.wires.broken.Load()+1 {

@@ -1,0 +1,306 @@
+
+-- The votes of one node, for a lock that a majority of nodes keeps. The package comment of redlock says what it is for; the code before this
+-- is the guard's (internal/guard). Whoever changes it gives the library a new number (ballot.go).
+--
+-- KEYS[1]  the lock: a string that anybody may have written; KEYS[2] the store's key
+-- KEYS[3]  the tombstone of the attempt, a string; KEYS[4] who waits, a sorted set of channels by when they came
+-- ARGV[1]  the store's id
+--
+-- A value of ours: attempt (48), try (8), then, each behind a bar: token (0: none yet), since when (µs), state (v voted, h held, b told to end), who
+-- broke it, label. A try, in arguments, is the attempt and its number: 56 digits. A tombstone: the number of the last try that is dead (8 digits),
+-- and, if the hold was broken, 0 (gently) or 1 (at once) and by whom.
+--
+-- Replies, but for those of the guard (S, P, U, X):
+--   G …   done
+--   H left token held state label   somebody else has it; left -1: for ever; token -1: it is not ours
+--   A try token left                the attempt has it already, by that try
+--   N free                          it is not there: nobody has the key (1), or somebody else (0)
+--   B by now gone left              the hold was broken
+--   T                               it was undone before
+
+local ATTEMPT, TRY = 48, 56
+local WAITS = 60000 -- how long who waits is remembered, if nobody comes to ask, in milliseconds
+local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
+local NO_TRY = '00000000'
+
+local run -- the id of this server process
+
+local function run_id()
+  run = run or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  return run
+end
+
+local function digits(n) return string.format('%.0f', n) end
+
+-- taken_by_now is the greatest token that this node has accepted, by its memory or else its data.
+local function taken_by_now(st)
+  st.taken = st.taken or tonumber(redis.call('HGET', KEYS[2], 'taken') or 0)
+  return st.taken
+end
+
+local function accept(st, token)
+  if token > taken_by_now(st) then
+    st.taken = token
+    redis.call('HSET', KEYS[2], 'taken', digits(token))
+  end
+end
+
+local function value_of(try, token, since, state, by, label)
+  return table.concat({try, digits(token), digits(since), state, by, label}, '|')
+end
+
+-- read takes a value apart; nil: it is not ours.
+local function read(value)
+  local try = string.sub(value, 1, TRY)
+  local token, since, state, by, label = string.match(string.sub(value, TRY + 1), PARTS)
+  return token and not string.find(try, '%X') and {try = try, token = tonumber(token), since = tonumber(since), state = state, by = by, label = label}
+end
+
+-- tomb reads the tombstone of the attempt: the last dead try, and how its hold was broken.
+local function tomb()
+  local text = redis.call('GET', KEYS[3])
+  if not text then
+    return nil
+  end
+  return string.sub(text, 1, 8), string.sub(text, 9, 9), string.sub(text, 10)
+end
+
+-- entomb makes all tries up to n dead. A tombstone is never taken back.
+local function entomb(n, ttl, how, by)
+  local before, was, whom = tomb()
+  if before and before > n then
+    n = before
+  end
+  if was and was ~= '' and how == '' then
+    how, by = was, whom
+  end
+  redis.call('SET', KEYS[3], n .. how .. by, 'PX', math.max(millis(ttl), redis.call('PTTL', KEYS[3])))
+end
+
+local function is_dead(try)
+  local n = tomb()
+  return n and string.sub(try, ATTEMPT + 1) <= n
+end
+
+-- held describes whoever has the key.
+local function held(value, now)
+  local left = redis.call('PTTL', KEYS[1])
+  if left > 0 then
+    left = left * 1000
+  end
+  local v = read(value)
+  if not v then
+    return {'H', left, -1, 0, '', ''}
+  end
+  return {'H', left, v.token, math.max(0, now - v.since), v.state, v.label}
+end
+
+-- entered begins a call that can grant or renew. It returns the store, or nil and what to reply.
+local function entered(now)
+  local st = enter(now)
+  if not st then
+    return nil, {'S'}
+  end
+  local reply = unproved(st, now)
+  if reply then
+    return nil, reply
+  end
+  return st
+end
+
+-- put takes the key, if it is free; else it replies who has it.
+local function put(try, token, state, label, ttl, now)
+  if redis.call('SET', KEYS[1], value_of(try, token, now, state, '', label), 'NX', 'PX', millis(ttl)) then
+    return nil
+  end
+  local value = redis.call('GET', KEYS[1])
+  local v = read(value)
+  if v and string.sub(try, 1, ATTEMPT) == string.sub(v.try, 1, ATTEMPT) then
+    return {'A', string.sub(v.try, ATTEMPT + 1), v.token, math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
+  end
+  return held(value, now)
+end
+
+-- vote: ARGV 2 try, 3 ttl, 4 label, 5 the channel on which it is told ('': it does not wait), 6 how long it has waited, 7 whether it may be among those
+-- who wait (1 or 0).
+local function vote()
+  local now = clock()
+  local st, reply = entered(now)
+  if not st then
+    return reply
+  end
+  local try, ttl, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
+  if ttl > longest(st) then
+    return {'X'}
+  elseif is_dead(try) then
+    return {'T'}
+  elseif st.left > 0 then
+    return {'U', st.left, now, run_id()}
+  end
+  reply = put(try, 0, 'v', ARGV[4], ttl, now)
+  if not reply then
+    if ARGV[7] == '1' then
+      redis.call('ZREM', KEYS[4], channel)
+    end
+    return {'G', taken_by_now(st), now, run_id()}
+  end
+  if reply[1] == 'H' and channel ~= '' then
+    redis.call('ZADD', KEYS[4], digits(now - ARGV[6]), channel)
+    redis.call('PEXPIRE', KEYS[4], WAITS)
+  end
+  return reply
+end
+
+-- owned returns the value of a try, or of the attempt's, if the key has it; else nil, and what to reply: it is gone, perhaps because it was broken.
+local function owned(try)
+  local value = redis.call('GET', KEYS[1])
+  if value and string.sub(value, 1, #try) == try then
+    local v = read(value)
+    if v then
+      return v
+    end
+  end
+  local n, how, by = tomb()
+  if n and how ~= '' then
+    return nil, {'B', by, tonumber(how), 1}
+  end
+  return nil, {'N', value and 0 or 1}
+end
+
+-- take: ARGV 2 try, 3 token.
+local function take()
+  local now = clock()
+  local st, reply = entered(now)
+  if not st then
+    return reply
+  elseif st.left > 0 then -- nobody believes in it yet, and it may have been forgotten here
+    return {'U', st.left}
+  end
+  local v, gone = owned(ARGV[2])
+  if not v then
+    return gone
+  end
+  local token = tonumber(ARGV[3])
+  accept(st, token)
+  redis.call('SET', KEYS[1], value_of(v.try, token, v.since, v.state == 'b' and 'b' or 'h', v.by, v.label), 'KEEPTTL')
+  return {'G'}
+end
+
+-- renew: ARGV 2 try, 3 ttl; 0 only asks; with a minus before it the caller does not believe in its hold, but claims it.
+local function renew()
+  local now = clock()
+  local st, reply = entered(now)
+  if not st then
+    return reply
+  end
+  local text = ARGV[3]
+  local claims = string.sub(text, 1, 1) == '-'
+  if claims then
+    text = string.sub(text, 2)
+  end
+  if is_muted(st) or claims and st.left > 0 then
+    return {'U', st.left}
+  end
+  local v, gone = owned(ARGV[2])
+  if not v then
+    return gone
+  elseif v.state == 'b' then
+    return {'B', v.by, 0, 0, math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
+  end
+  local ttl = math.min(tonumber(text), longest(st))
+  if ttl == 0 then
+    return {'G', math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
+  end
+  redis.call('PEXPIRE', KEYS[1], millis(ttl), 'GT')
+  return {'G', ttl}
+end
+
+-- repair: ARGV 2 try, 3 ttl, 4 label, 5 token.
+local function repair()
+  local now = clock()
+  local st, reply = entered(now)
+  if not st then
+    return reply
+  end
+  local ttl, token = math.min(tonumber(ARGV[3]), longest(st)), tonumber(ARGV[5])
+  if is_dead(ARGV[2]) then
+    return {'T'}
+  elseif st.left > 0 then
+    return {'U', st.left}
+  end
+  reply = put(ARGV[2], token, 'h', ARGV[4], ttl, now)
+  if not reply then
+    accept(st, token)
+  end
+  return reply or {'G'}
+end
+
+-- tell_next tells the one who has waited longest that the lock is free here.
+local function tell_next()
+  while true do
+    local first = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+    if not first then
+      return
+    end
+    redis.call('ZREM', KEYS[4], first) -- it comes again, with the time that it has waited
+    if redis.call('SPUBLISH', first, KEYS[1]) > 0 then
+      return
+    end
+  end
+end
+
+-- release: ARGV 2 try, or attempt; 3 whether a request of it may still be on its way (1 or 0), 4 its ttl, 5 the last try that is dead by it, 6 whether
+-- nobody need be told (1 or 0); 7 a channel of the same client that waits for the lock ('': none), 8 for how long.
+local function release()
+  local now, value = clock(), redis.call('GET', KEYS[1])
+  local found = value and string.sub(value, 1, #ARGV[2]) == ARGV[2]
+  if found then
+    redis.call('DEL', KEYS[1])
+  end
+  if not found or ARGV[3] == '1' then
+    entomb(ARGV[5], tonumber(ARGV[4]), '', '')
+  end
+  if ARGV[7] ~= '' then
+    redis.call('ZADD', KEYS[4], digits(now - ARGV[8]), ARGV[7])
+    redis.call('PEXPIRE', KEYS[4], WAITS)
+  end
+  if ARGV[6] ~= '1' and (found or not value) then
+    tell_next()
+  end
+  return {found and 'G' or 'N', value and 0 or 1}
+end
+
+-- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it, 5 the ttl for which it is remembered. KEYS[3] is not known: it follows from the value.
+local function break_hold()
+  local value = redis.call('GET', KEYS[1])
+  local v = value and read(value)
+  if not v or v.token ~= tonumber(ARGV[2]) then
+    return {'N', value and 0 or 1}
+  end
+  KEYS[3] = KEYS[3] .. string.sub(v.try, 1, ATTEMPT)
+  local ttl = tonumber(ARGV[5])
+  if ARGV[3] == '1' then
+    entomb(string.sub(v.try, ATTEMPT + 1), ttl, '1', ARGV[4])
+    redis.call('DEL', KEYS[1])
+    tell_next()
+  else
+    entomb(NO_TRY, ttl + redis.call('PTTL', KEYS[1]) * 1000, '0', ARGV[4]) -- no try is dead, but its owner may ask why it ended
+    redis.call('SET', KEYS[1], value_of(v.try, v.token, v.since, 'b', string.gsub(ARGV[4], '|', '/'), v.label), 'KEEPTTL')
+  end
+  return {'G'}
+end
+
+-- look: it replies what is left of the guard, how many wait, and as H; or N.
+local function look_at()
+  local now, info = clock(), primary_info()
+  local value = redis.call('GET', KEYS[1])
+  return {'G', guard_left(KEYS[2], ARGV[1], info), value and held(value, now) or {'N', 1}}
+end
+
+register('vote', vote, {})
+register('take', take, {'allow-oom'})
+register('renew', renew, {'allow-oom'})
+register('repair', repair, {})
+register('release', release, {'allow-oom'})
+register('break', break_hold, {'allow-oom'})
+register('look', look_at, {'no-writes'})
