@@ -12,28 +12,40 @@ import (
 	"holdfast.dev/torture/internal/history"
 )
 
-// Control is the arena of a lock that is broken on purpose, or of its twin: a Redis server that keeps nothing, a way to it for each
-// process, and the faults of the control, at their times.
+// Control is the arena of a lock that is broken on purpose, or of its twin: a Redis server that keeps nothing, or several, a way to each of
+// them for each process, and the faults of the control, at their times.
 func Control(c control.Control, broken bool) Kind {
 	return Kind{Name: c.Name, Assumptions: func() []driver.Assumption { return nil }, Needs: map[string]string{"redis-server": "redis-server"},
+		Votes: c.Nodes > 1,
 		Start: func(ctx context.Context, o Options) (Arena, error) {
-			if c.Replicas {
+			switch {
+			case c.Replicas:
 				a, err := newReplicas(ctx, o)
 				if err != nil {
 					return nil, err
 				}
 				return &replicasControl{replicasArena: a, control: c, broken: broken}, nil
+			case c.Nodes > 1:
+				v, err := startVoters(ctx, c.Nodes, o.Processes)
+				if err != nil {
+					return nil, err
+				}
+				return &nodesControl{voters: v, control: c, broken: broken}, nil
 			}
-			server, err := servers.StartRedis(ctx)
-			if err != nil {
-				return nil, err
-			}
-			network, err := NewNetwork(o.Processes, server.Addr())
-			if err != nil {
-				return nil, errors.Join(err, server.Close())
-			}
-			return &controlArena{control: c, broken: broken, server: server, network: network}, nil
+			return startControl(ctx, o, c, broken)
 		}}
+}
+
+func startControl(ctx context.Context, o Options, c control.Control, broken bool) (Arena, error) {
+	server, err := servers.StartRedis(ctx)
+	if err != nil {
+		return nil, err
+	}
+	network, err := NewNetwork(o.Processes, server.Addr())
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &controlArena{control: c, broken: broken, server: server, network: network}, nil
 }
 
 type controlArena struct {

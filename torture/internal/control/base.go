@@ -14,12 +14,14 @@ import (
 type store struct {
 	title string
 	wire  *wire
+	more  []*wire // to further servers, each independent of the others
 	ways  steps
 
 	clock      driver.Clock
 	guarantees driver.Guarantees
 	patience   driver.Backoff // between two looks of a waiter
 	onlyTold   bool           // a waiter never looks by itself
+	fromAnswer bool           // a grant counts from when it was answered
 	reached    func(Point)
 	closing    []func()
 
@@ -34,9 +36,9 @@ type steps struct {
 	renew func(ctx context.Context, r *driver.Request, ttl time.Duration) (time.Duration, error)
 }
 
-func newStore(name string, w *wire) *store {
+func newStore(name string, w *wire, more ...*wire) *store {
 	s := &store{
-		title: "control " + name, wire: w, clock: driver.Boot(), reached: func(Point) {},
+		title: "control " + name, wire: w, more: more, clock: driver.Boot(), reached: func(Point) {},
 		guarantees: driver.Guarantees{
 			Fencing: driver.FencingVolatile, MinTTL: 50 * time.Millisecond, MaxTTL: time.Minute,
 			Beyond: []string{"a restart: the server keeps nothing on disk"},
@@ -49,7 +51,12 @@ func newStore(name string, w *wire) *store {
 }
 
 // start begins to listen, once the steps are what they are to be.
-func (s *store) start() { s.wire.listen(s.hear) }
+func (s *store) start() {
+	s.wire.listen(s.hear)
+	for _, w := range s.more {
+		w.listen(s.hear)
+	}
+}
 
 // takeScript. KEYS: lock, token, gone. ARGV: attempt, TTL in ms (0: none).
 const takeScript = `

@@ -34,8 +34,12 @@ type Control struct {
 	// store may take.
 	Patience time.Duration
 
-	// Replicas: the lock is not one of this package's, but redislock's, on a primary with replicas; the broken one has no guard.
-	Replicas bool
+	// Nodes is how many independent servers it is on; 0: one.
+	Nodes int
+
+	// Own: the lock is not one of this package's, but Holdfast's, opened by its URL; the broken one has no guard. It is redislock's, on a primary
+	// with replicas (Replicas), or redlock's on Nodes servers.
+	Own, Replicas bool
 
 	Heals time.Duration // beyond a TTL + 1 s, how long it may grant nothing after a server has forgotten: its guard
 	Gate  resource.Gate // of the broken one; the twin's is always GateAll
@@ -45,9 +49,10 @@ type Control struct {
 
 // Options is one store that is to be opened.
 type Options struct {
-	Addr    string // of the server, or of the proxy before it: "127.0.0.1:port"
-	Broken  bool   // else it is the twin
-	Process int    // the number of the worker process, from 0: where machines differ, it tells which one this is
+	Addr    string   // of the server, or of the proxy before it: "127.0.0.1:port"
+	More    []string // of the others, with Control.Nodes
+	Broken  bool     // else it is the twin
+	Process int      // the number of the worker process, from 0: where machines differ, it tells which one this is
 
 	// Reached, if not nil, is called when an attempt has come to a Point, on its own goroutine; the attempt goes on when it returns. It is
 	// how KillAcquired finds its moment.
@@ -62,14 +67,24 @@ const Acquired Point = "acquired"
 
 // Open opens the broken lock, or the twin.
 func (c Control) Open(ctx context.Context, o Options) (driver.Store, error) {
-	if c.Replicas {
-		return nil, fmt.Errorf("control %s is a lock of redislock: open it by its URL", c.Name)
+	if c.Own {
+		return nil, fmt.Errorf("control %s is a lock of Holdfast's: open it by its URL", c.Name)
 	}
-	wire, err := dial(ctx, o.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("control %s: no Redis server answers at %s: %w", c.Name, o.Addr, err)
+	if want := max(c.Nodes, 1); 1+len(o.More) != want {
+		return nil, fmt.Errorf("control %s is a lock on %d servers, not on %d", c.Name, want, 1+len(o.More))
 	}
-	s := newStore(c.Name, wire)
+	var wires []*wire
+	for _, addr := range append([]string{o.Addr}, o.More...) {
+		wire, err := dial(ctx, addr)
+		if err != nil {
+			for _, w := range wires {
+				w.close()
+			}
+			return nil, fmt.Errorf("control %s: no Redis server answers at %s: %w", c.Name, addr, err)
+		}
+		wires = append(wires, wire)
+	}
+	s := newStore(c.Name, wires[0], wires[1:]...)
 	if o.Reached != nil {
 		s.reached = o.Reached
 	}
@@ -93,7 +108,7 @@ const scheme = "control"
 
 // Store names a store for a worker process, which passes it to OpenStore: control://127.0.0.1:7001/N1?broken=true&process=2.
 func (c Control) Store(o Options) string {
-	query := url.Values{"broken": {strconv.FormatBool(o.Broken)}, "process": {strconv.Itoa(o.Process)}}
+	query := url.Values{"broken": {strconv.FormatBool(o.Broken)}, "process": {strconv.Itoa(o.Process)}, "more": o.More}
 	return (&url.URL{Scheme: scheme, Host: o.Addr, Path: "/" + c.Name, RawQuery: query.Encode()}).String()
 }
 
@@ -125,7 +140,7 @@ func parse(text string) (Control, Options, error) {
 	if !known {
 		return Control{}, Options{}, errors.New("there is no such control: All lists them")
 	}
-	o := Options{Addr: u.Host}
+	o := Options{Addr: u.Host, More: u.Query()["more"]}
 	_, _, noAddr := net.SplitHostPort(u.Host)
 	broken, badBroken := strconv.ParseBool(u.Query().Get("broken"))
 	process, badProcess := strconv.Atoi(u.Query().Get("process"))
@@ -135,7 +150,7 @@ func parse(text string) (Control, Options, error) {
 
 // All returns the controls, in the order of their numbers.
 func All() []Control {
-	return []Control{n1(), n2(), n3(), n4(), n5(), n9(), n10(), n11(), n14(), n15(), n16()}
+	return []Control{n1(), n2(), n3(), n4(), n5(), n7(), n8(), n9(), n10(), n11(), n14(), n15(), n16()}
 }
 
 // Find returns the control of that name.

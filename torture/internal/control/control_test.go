@@ -29,12 +29,13 @@ func TestAll(t *testing.T) {
 		if c.GateFor(false) != resource.GateAll {
 			t.Errorf("%s: the gate of the twin is %q", c.Name, c.GateFor(false))
 		}
-		if c.change == nil && !c.Replicas && c.GateFor(true) == resource.GateAll {
+		if c.change == nil && !c.Own && c.GateFor(true) == resource.GateAll {
 			t.Errorf("%s is not broken", c.Name)
 		}
 		for i, s := range c.Steps {
-			if (s.Do == FailoverCut) != c.Replicas {
-				t.Errorf("%s: step %d is a failover of one server, or something else of several", c.Name, i)
+			if (s.Do == FailoverCut) != c.Replicas || (s.Do == ForgetVoter) != (c.Own && c.Nodes == 3) ||
+				(s.Do == HoldAnswers || s.Do == SplitVoters) != (!c.Own && c.Nodes > 1) {
+				t.Errorf("%s: step %d needs other servers than it has", c.Name, i)
 			}
 			if s.Do.String() == "" || s.Do.Fault() == "" {
 				t.Errorf("%s: step %d does nothing that is known", c.Name, i)
@@ -44,7 +45,7 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	if want := "N1 N2 N3 N4 N5 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
+	if want := "N1 N2 N3 N4 N5 N7 N8 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
 		t.Errorf("the controls are %v; they should be %s", names, want)
 	}
 	if _, ok := Find("N99"); ok {
@@ -93,12 +94,19 @@ func TestOpenNobody(t *testing.T) {
 	}
 }
 
-// TestOpenReplicas: a control that is no lock of this package is not opened by it.
-func TestOpenReplicas(t *testing.T) {
-	b := newBench(t, "N5")
-	if s, err := b.control.Open(b.ctx(), Options{Addr: b.server.Addr()}); err == nil {
-		s.Close()
-		t.Error("it was opened")
+// TestOpenOther: a control that is no lock of this package is not opened by it, nor one on another number of servers than it needs.
+func TestOpenOther(t *testing.T) {
+	b := newBench(t, "N7")
+	all := Options{Addr: b.server.Addr(), More: []string{b.more[0].Addr(), b.more[1].Addr()}}
+	for name, o := range map[string]Options{"N5": {Addr: all.Addr}, "N7": {Addr: all.Addr}, "N1": all} {
+		c, _ := Find(name)
+		if s, err := c.Open(b.ctx(), o); err == nil {
+			s.Close()
+			t.Errorf("%s was opened with %+v", name, o)
+		}
+	}
+	if _, o, err := parse(b.control.Store(all)); err != nil || !slices.Equal(o.More, all.More) {
+		t.Errorf("%+v was read as %+v, %v", all, o, err)
 	}
 }
 

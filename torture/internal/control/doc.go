@@ -3,11 +3,13 @@
 //
 // # What differs
 //
-// All are one plain lock on one Redis server (base.go), whose steps (take, free, renew, and how it waits) can be replaced. A control
-// is a file that replaces one of them, in one of the two. Nothing else differs between the broken lock and its twin: not the work, not
-// the faults, not their times. The controls of the fence (N9, N10) have the right lock in both, and a wrong gate before the register.
+// All are one plain lock on one Redis server (base.go), or on several of which a majority decides (majority.go), whose steps (take, free,
+// renew, and how it waits) can be replaced. A control is a file that replaces one of them, in one of the two. Nothing else differs
+// between the broken lock and its twin: not the work, not the faults, not their times. The controls of the fence (N9, N10) have the right
+// lock in both, and a wrong gate before the register.
 //
-// N5 is another matter: its lock is redislock itself, on a primary with replicas, once without its guard and once with it.
+// N5 and N6 are another matter: their locks are Holdfast's own, redislock on a primary with replicas and redlock on three nodes, once without
+// the guard and once with it.
 //
 // The core stands above them as above any driver. It saves a bad driver from some of its mistakes: it counts what a grant is worth from
 // before it was asked for, and never believes longer. So a control shows its mistake where the core cannot help, and says where.

@@ -19,6 +19,7 @@ func n5() Control {
 		Wrong:    "A replica that takes the primary's place grants at once, also what the primary had granted when nobody followed it any more.",
 		Right:    "A new primary grants nothing until every hold of the old one has run out.",
 		Caught:   []string{"windows", "linear"},
+		Own:      true,
 		Replicas: true,
 		TTL:      500 * time.Millisecond, Duration: 2 * time.Second,
 		Mix:   worker.Mix{Try: 100, Hot: 100, Think: 300 * time.Millisecond},

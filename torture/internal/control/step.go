@@ -53,6 +53,17 @@ const (
 	// FailoverCut cuts the primary off from its replicas, while clients still reach it. After For it is killed, as soon as the next worker has
 	// read the fenced register; a replica is promoted, and clients are sent there. It needs Control.Replicas.
 	FailoverCut
+
+	// ForgetVoter needs three servers. It turns everybody away from the last one; so after For whoever holds has the votes of the two others, and no
+	// more. As soon as the next worker has read the fenced register, the second is killed and starts again, with empty memory, and
+	// the last one can be reached again.
+	ForgetVoter
+
+	// HoldAnswers keeps back what all servers answer to every second process; after For all of it goes on (netfault: HoldReplies, Resume).
+	HoldAnswers
+
+	// SplitVoters lets one half of the processes reach the first half of the servers only, and the other half the other, until For is over.
+	SplitVoters
 )
 
 var actions = map[Action]struct {
@@ -68,6 +79,9 @@ var actions = map[Action]struct {
 	LoseReplies:             {"lose replies", driver.LoseReplies},
 	ForgetServer:            {"forget server", driver.ServerForget},
 	FailoverCut:             {"failover cut", driver.FailoverCut},
+	ForgetVoter:             {"forget voter", driver.ServerForget},
+	HoldAnswers:             {"hold answers", driver.LateReply},
+	SplitVoters:             {"split voters", driver.Partition},
 }
 
 func (a Action) String() string { return actions[a].name }

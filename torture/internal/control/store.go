@@ -81,6 +81,9 @@ func (s *store) try(ctx context.Context, w *wait) (*driver.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.fromAnswer {
+		asked = s.clock.Now()
+	}
 	ttl := w.r.TTL.Truncate(time.Millisecond)
 	return &driver.Grant{Token: token, Asked: asked, TTL: ttl, Lease: &lease{s, w.r}}, nil
 }
@@ -212,6 +215,9 @@ func (s *store) Close() error {
 		end()
 	}
 	s.wire.close()
+	for _, w := range s.more {
+		w.close()
+	}
 	return nil
 }
 

@@ -14,11 +14,12 @@ import (
 // patience is for what must happen in the end.
 const patience = 20 * time.Second
 
-// A bench has one server, on which stores of one control are tried.
+// A bench has one server, or as many as the control needs, on which its stores are tried.
 type bench struct {
 	*testing.T
 	control  Control
 	server   *servers.Redis
+	more     []*servers.Redis
 	attempts *driver.Attempts
 }
 
@@ -28,7 +29,11 @@ func newBench(t *testing.T, name string) *bench {
 	if !ok {
 		t.Fatalf("there is no control %s", name)
 	}
-	return &bench{t, c, startRedis(t), driver.NewAttempts()}
+	b := &bench{t, c, startRedis(t), nil, driver.NewAttempts()}
+	for len(b.more)+1 < c.Nodes {
+		b.more = append(b.more, startRedis(t))
+	}
+	return b
 }
 
 // both runs a test on the broken lock and on the twin, each on a server of its own.
@@ -47,7 +52,12 @@ func (b *bench) ctx() context.Context {
 
 func (b *bench) open(o Options) driver.Store {
 	b.Helper()
-	o.Addr = b.server.Addr()
+	if o.Addr == "" {
+		o.Addr = b.server.Addr()
+		for _, server := range b.more {
+			o.More = append(o.More, server.Addr())
+		}
+	}
 	s, err := b.control.Open(b.ctx(), o)
 	if err != nil {
 		b.Fatal(err)
