@@ -5,32 +5,6 @@ import (
 	"testing"
 )
 
-func TestStatesKeepsEachOnceInOrder(t *testing.T) {
-	x := newStates()
-	const many = 3 * chunk / 2 // more than a chunk, and more than the first tables
-	number := func(i int) *State {
-		s := State{}
-		s.faults[0], s.faults[1], s.faults[2] = int8(i&0x7f), int8(i>>7&0x7f), int8(i>>14)
-		return &s
-	}
-	for i := range many {
-		if !x.add(number(i)) {
-			t.Fatalf("state %d is taken for another", i)
-		}
-		if x.add(number(i / 2)) {
-			t.Fatalf("state %d is taken in twice", i/2)
-		}
-	}
-	for i := range many {
-		if *x.at(i) != *number(i) {
-			t.Fatalf("state %d is not in its place", i)
-		}
-	}
-	if x.count != many {
-		t.Errorf("count = %d, want %d", x.count, many)
-	}
-}
-
 func TestExploreSaysWhenItIsCut(t *testing.T) {
 	m := Model{Setup: single, Rules: AllRules(), Faults: restart}
 	whole := m.Explore(limit)
