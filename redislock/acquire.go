@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
 )
 
 // Acquire asks for r and waits its turn; see driver.Store.
@@ -15,7 +16,7 @@ func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, 
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.guard.Usable(ctx); err != nil {
 		return nil, err
 	}
 	p, passed, crowded := s.join(r)
@@ -43,7 +44,7 @@ type wait struct {
 	r *driver.Request
 	p *party
 
-	st      *opened        // the store, when the last request was made
+	st      *guard.Opened  // the store, when the last request was made
 	ttl     time.Duration  // that it asked for
 	claim   time.Duration  // that it has to claim a grant that comes as a message
 	packed  string         // what was asked for, as the engine keeps it
@@ -97,8 +98,8 @@ func (w *wait) run(ctx context.Context, crowded bool) (*driver.Grant, error) {
 			return nil, errors.Join(err, errQueued)
 		case err != nil:
 			return nil, w.cutOff(ctx, err)
-		case reply.says == saysBound: // the store was set up anew, with another guard
-			w.s.forget(*w.st)
+		case reply.Says == guard.SaysBound: // the store was set up anew, with another guard
+			w.s.guard.Forget(*w.st)
 			if err := driver.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return nil, w.cutOff(ctx, err)
 			}
@@ -115,17 +116,17 @@ func (w *wait) run(ctx context.Context, crowded bool) (*driver.Grant, error) {
 }
 
 // at notes what is asked for, of the store as it was opened.
-func (w *wait) at(st *opened) {
-	w.st, w.ttl = st, st.ttl(w.r.TTL)
+func (w *wait) at(st *guard.Opened) {
+	w.st, w.ttl = st, st.TTL(w.r.TTL)
 	w.claim = min(w.s.config.claim, w.ttl)
 }
 
 // ask sends one request, under a new id.
-func (w *wait) ask(ctx context.Context) (reply, error) {
+func (w *wait) ask(ctx context.Context) (guard.Reply, error) {
 	s, r := w.s, w.r
-	st, err := s.opened(ctx) // so that there is an inbox
+	st, err := s.guard.Opened(ctx) // so that there is an inbox
 	if err != nil {
-		return reply{}, err
+		return guard.Reply{}, err
 	}
 	w.at(st)
 	channel, how := s.channel, "wait"
@@ -134,7 +135,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	}
 	if !s.inbox.IsUp() {
 		if err := w.awaitInbox(ctx); err != nil {
-			return reply{}, err
+			return guard.Reply{}, err
 		}
 		if !s.inbox.IsUp() {
 			channel = "" // it cannot be told, so it is not queued; but it keeps its place, and gets the lock if that is free
@@ -143,7 +144,7 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 	ok, alone := s.renumber(w.p)
 	switch {
 	case !ok:
-		return reply{}, driver.ErrGone
+		return guard.Reply{}, driver.ErrGone
 	case r.NoWait && alone:
 		how = "leave"
 	case r.NoWait:
@@ -157,15 +158,15 @@ func (w *wait) ask(ctx context.Context) (reply, error) {
 		w.packed = "" // nothing is passed on to who cannot be told
 	}
 	answer, err := s.callAt(ctx, st, fnAcquire, t.key, t.secret, s.micros(w.ttl), how, packed)
-	if err != nil && !driver.Answered(err) && !errors.As(err, new(*unsent)) {
-		return reply{}, err
+	if err != nil && !driver.Answered(err) && !errors.As(err, new(*guard.Unsent)) {
+		return guard.Reply{}, err
 	}
 	if err != nil {
 		w.packed = ""    // the server knows it by the id before
 		w.asked = before // it proves nothing about when the lock was not held yet
 	}
 	if released := s.answered(w.p, err != nil); released && err == nil {
-		return reply{}, driver.ErrGone
+		return guard.Reply{}, driver.ErrGone
 	}
 	return answer, err
 }
@@ -182,7 +183,7 @@ func (w *wait) awaitInbox(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := w.s.inbox.Await(soon); err != nil && soon.Err() == nil {
-		return w.s.failure(err)
+		return w.s.guard.Failure(err)
 	}
 	return ctx.Err()
 }
@@ -201,51 +202,51 @@ func (w *wait) pack(p pack, channel string) pack {
 }
 
 // weigh reads an answer: a grant, an error, or how long to wait before asking again.
-func (w *wait) weigh(ctx context.Context, a reply) (*driver.Grant, time.Duration, error) {
-	switch a.says {
+func (w *wait) weigh(ctx context.Context, a guard.Reply) (*driver.Grant, time.Duration, error) {
+	switch a.Says {
 	case saysGranted:
-		if a.alone > 0 { // taken, as it was asked for
-			return w.p.granted(uint64(a.alone), 0, w.asked, w.ttl), 0, nil
+		if a.Alone > 0 { // taken, as it was asked for
+			return w.p.granted(uint64(a.Alone), 0, w.asked, w.ttl), 0, nil
 		}
-		return w.p.granted(uint64(a.number(0)), uint64(a.number(1)), w.asked, a.span(2)), 0, nil
+		return w.p.granted(uint64(a.Number(0)), uint64(a.Number(1)), w.asked, a.Span(2)), 0, nil
 	case saysWaits:
 		w.queued = true
-		return nil, w.pause(int(a.number(0)), a.span(1), a.span(2)), w.standing(ctx, int(a.number(0)), a.span(1), a.span(2), a.holders(3))
+		return nil, w.pause(int(a.Number(0)), a.Span(1), a.Span(2)), w.standing(ctx, int(a.Number(0)), a.Span(1), a.Span(2), readHolders(a, 3))
 	case saysHeld:
 		if w.r.NoWait {
-			return nil, 0, w.held(ctx, a.span(0), a.span(1), a.holders(2))
+			return nil, 0, w.held(ctx, a.Span(0), a.Span(1), readHolders(a, 2))
 		}
-		w.known = w.held(ctx, a.span(0), a.span(1), a.holders(2)) // not queued, because it could not have been told: ask again when it can be
+		w.known = w.held(ctx, a.Span(0), a.Span(1), readHolders(a, 2)) // not queued, because it could not have been told: ask again when it can be
 		w.queued = false
 		return nil, 0, nil
-	case saysGuarded:
+	case guard.SaysGuarded:
 		if w.r.NoWait {
-			return nil, 0, w.held(ctx, 0, a.span(0), nil)
+			return nil, 0, w.held(ctx, 0, a.Span(0), nil)
 		}
-		return nil, w.pause(0, 0, a.span(0)), w.standing(ctx, 0, 0, a.span(0), nil)
+		return nil, w.pause(0, 0, a.Span(0)), w.standing(ctx, 0, 0, a.Span(0), nil)
 	}
 	return nil, 0, w.refusal(ctx, a)
 }
 
 // refusal is an answer that is neither a grant nor a place in the queue.
-func (w *wait) refusal(ctx context.Context, a reply) error {
-	switch a.says {
+func (w *wait) refusal(ctx context.Context, a guard.Reply) error {
+	switch a.Says {
 	case saysGone, saysUndone:
 		return fmt.Errorf("%w: it was released before it was asked for", driver.ErrGone)
 	case saysOther:
 		return fmt.Errorf("%w: the attempt has asked for something else before; use a new one", driver.ErrRequest)
 	case saysLimit:
-		return &driver.LimitError{N: w.r.N, Want: w.r.Limit, Have: int(a.number(0))}
+		return &driver.LimitError{N: w.r.N, Want: w.r.Limit, Have: int(a.Number(0))}
 	case saysFull:
 		return &driver.Refused{Err: ErrQueueFull}
 	}
-	return w.s.strange(ctx, fnAcquire)
+	return w.s.guard.Strange(ctx, fnAcquire)
 }
 
 // held is why there is no grant.
 func (w *wait) held(ctx context.Context, left, guard time.Duration, holders []driver.Holder) error {
 	if guard > 0 {
-		return &driver.Guarded{Left: guard, Why: w.s.guardReason(ctx)}
+		return &driver.Guarded{Left: guard, Why: w.s.guard.Reason(ctx)}
 	}
 	return &driver.Held{Holders: holders, RetryIn: left}
 }
@@ -294,17 +295,6 @@ func (w *wait) pause(place int, left, guard time.Duration) time.Duration {
 		pause = min(pause, left+slack+time.Duration(min(max(place-1, 0), 50))*stagger)
 	}
 	return pause
-}
-
-// ttl is what the server is asked for.
-func (st *opened) ttl(wish time.Duration) time.Duration { return min(max(wish, MinTTL), st.maxTTL()) }
-
-// maxTTL leaves room for the fence: what an old primary still grants while the guard of the new one has begun is over before that is.
-func (st *opened) maxTTL() time.Duration {
-	if st.guard > 0 {
-		return min(MaxTTL, st.guard-st.fence())
-	}
-	return MaxTTL
 }
 
 // reserve is how many further tokens are asked for. Readers share theirs.

@@ -52,8 +52,8 @@ func (w *wait) awaitNews(ctx context.Context, pause time.Duration) (*driver.Gran
 			}
 			return nil, errLook
 		case <-w.p.wake:
-		case <-w.s.life.Done():
-			return nil, w.s.closed()
+		case <-w.s.guard.Life().Done():
+			return nil, w.s.guard.ClosedError()
 		case <-ctx.Done():
 			if grant, err := w.news(true); grant != nil || errors.Is(err, driver.ErrGone) {
 				return grant, err // already in hand

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"holdfast.dev/redislock/internal/guard"
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
@@ -90,7 +91,7 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 		return cmd.answer()
 	case <-ctx.Done():
 		if c.takeBack(cmd) {
-			return rueidis.RedisMessage{}, &unsent{ctx.Err()}
+			return rueidis.RedisMessage{}, &guard.Unsent{Err: ctx.Err()}
 		}
 	}
 	select {
@@ -107,12 +108,6 @@ func (cmd *command) answer() (rueidis.RedisMessage, error) {
 	cmd.free()
 	return message, err
 }
-
-// unsent is the end of a context before anything was sent.
-type unsent struct{ error }
-
-// Unwrap returns the error of the context.
-func (u *unsent) Unwrap() error { return u.error }
 
 // goOn ends a request: what has gathered meanwhile becomes the next one.
 func (c *combiner) goOn() {
@@ -177,7 +172,7 @@ func (c *combiner) send(batch []*command) {
 func (c *combiner) request(batch []*command) {
 	if len(batch) == 1 {
 		cmd := batch[0]
-		cmd.message, cmd.err = c.s.single(c.s.life, cmd)
+		cmd.message, cmd.err = c.s.single(c.s.guard.Life(), cmd)
 		return
 	}
 	keys := make([]string, 1, 1+len(batch))
@@ -187,10 +182,10 @@ func (c *combiner) request(batch []*command) {
 		keys = append(keys, cmd.key)
 		args = append(append(args, letter(cmd)), cmd.args...)
 	}
-	message, err := engine.Call(c.s.life, c.s.client, c.function, keys, args)
+	message, err := engine.Call(c.s.guard.Life(), c.s.client, c.function, keys, args)
 	answers, wrong := message.ToArray()
 	if err == nil && (wrong != nil || len(answers) != len(batch)) {
-		err = c.s.strange(c.s.life, c.function)
+		err = c.s.guard.Strange(c.s.guard.Life(), c.function)
 	}
 	for i, cmd := range batch {
 		switch {
@@ -219,21 +214,15 @@ func letter(cmd *command) string {
 
 // single sends one call.
 func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
-	if !s.owned { // nobody closes its connections when the store is closed
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(s.life, cancel)()
-	}
 	args := make([]string, 1, 6)
 	args[0] = cmd.store
-	return engine.Call(ctx, s.client, cmd.function, []string{cmd.key, s.storeKey}, append(args, cmd.args...))
+	return s.guard.Do(ctx, cmd.function, []string{cmd.key, s.storeKey}, append(args, cmd.args...))
 }
 
 // failed is the error with which one of several calls ended.
 func failed(m rueidis.RedisMessage) error {
-	if r, ok := readReply(m); ok && r.says == saysFailed {
-		return redisconn.Reply(r.text(0))
+	if r, ok := guard.ReadReply(m); ok && r.Says == saysFailed {
+		return redisconn.Reply(r.Text(0))
 	}
 	return nil
 }

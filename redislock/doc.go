@@ -10,7 +10,7 @@
 //
 // # Who does what
 //
-// Everything that is decided is decided in the server, by a function library (engine.lua), each call atomically. A client sends
+// Everything that is decided is decided in the server, by a function library (engine.lua behind guard.lua), each call atomically. A client sends
 // requests, at most one at a time for each call of Acquire, and is told on a channel of its own what happens to those that wait.
 //
 //	acquire   takes a free lock, goes on with what the attempt has already, or queues it        A1: idempotent by attempt
@@ -18,10 +18,8 @@
 //	renew     makes a hold last longer, never shorter; claims a grant that came as a message, or was passed on
 //	break     ends somebody else's hold
 //	inspect   changes nothing
-//	find      reads what all clients of the store agree on
-//	open      writes it, for the first, and what must be proved of replicas when that has changed
-//	note      keeps what a client has found of the nodes (recall.go)
-//	prove     writes something for replicas to acknowledge: see Replicas
+//
+// find, open, note and prove, which are about the store and not about locks, are those of package internal/guard.
 //
 // Many goroutines share requests: what waits to be sent goes out together (combine.go), as several calls of one function.
 //
@@ -71,57 +69,20 @@
 // # Tokens
 //
 // A token is the server's time in microseconds, or one more than the last of this server process, or one more than the name remembers,
-// whichever is most. The process's last is in the library's memory. What was given out is below a ceiling in the store's key, raised
-// in steps of 5 s: a process that has forgotten begins there. One in a new reign with a fence begins above whichever is more: a fence above
-// the ceiling, because an old primary grants no longer than that without its ceiling being heard of; and the clock's time, the guard and
-// the lag, because an old one may grant for the lag from now, by a clock that is ahead by less than the guard. Clocks that differ
-// by more than the guard are beyond what is promised. A name whose token is ahead of the clock remembers it until the clock has passed it,
-// an hour at most, so that two versions of the library beside each other do not repeat one. No other counter stays.
+// whichever is most. The process's last is in the library's memory; what was given out is below a ceiling in the store's key (internal/guard).
+// A name whose token is ahead of the clock remembers it until the clock has passed it, an hour at most, so that two versions of the library
+// beside each other do not repeat one. No other counter stays.
 //
-// # The guard
+// # The guard, replicas
 //
-// A restart can forget holds that their holders believe in; so can a failover, because replicas hear of what is written later than the
-// client does. So a server that may have forgotten something grants nothing until every hold from before has run out. docs/safety.md
-// says why each rule is there; internal/guardmodel has them as a program that looks for a way round, and finds one if a rule is left out.
+// A restart can forget holds that their holders believe in, and so can a failover. Package internal/guard, on which this one is built, keeps a
+// server that may have forgotten something from granting: its package comment has the rules of the guard, 1 to 6. Here they mean:
 //
-//  1. Bound. The guard is the store's: the first client writes it into the store's key, and one that asks for another is refused. No TTL
-//     is longer than the guard less the fence (0 without replicas). guard=0 turns all of this off: then nothing is promised about
-//     restarts and failovers, and tokens are volatile.
-//  2. Reign. A reign is a replication id (master_replid): a process that starts has a new one, and a replica that is promoted. A new id,
-//     or a library without memory, begins a new reign, unless the store's key trusts exactly this id; or the server never replicated
-//     (a primary without replicas, no second id, offset 0) and has been up for longer than the guard.
-//  3. Phases. Muted, for the fence: nothing is granted and nothing renewed ("unknown"). Guarded, until the guard has passed: what is known
-//     can be renewed, by who believes in it, and released; nothing is granted, handed over, passed on or claimed, not even what an attempt
-//     was granted before and asks for again, because it does not believe in it; who comes queues. Then open, and the key says so. A
-//     request to renew says by a minus before its TTL that it is a claim: that its sender does not believe in the hold yet, or any more.
-//  4. Clock. The guard's time begins with the first call that writes, which min-replicas-to-write must have let through, and that has proof
-//     of contact: never with a look. One call counts for a second of it at most, so that a clock that is set forward ends no guard. The
-//     id is read again every 100 ms at most, and when the clock went back.
-//
-// # Replicas
-//
-// A primary that is cut off may have been replaced, and does not know. Two rules of the deployment, and one of ours, keep it from granting
-// what the new one grants: min-replicas-to-write is at least half of the nodes, rounded down, on every node, so that of two halves of a
-// split one has no primary that may write ([Store.Guarantees] asks every node, and does not promise failovers otherwise); roles
-// move towards the newest primary only, as Sentinels do it, and whoever was made a replica starts again as one; and:
-//
-//  5. Proof. A node grants and renews only while it is proved that so many replicas have followed it within lag (the lesser of
-//     min-replicas-max-lag and 2 s). The proof is an offset: the library notes the time and how much was written (master_repl_offset);
-//     a replica that acknowledges more than that has followed after that time. When an acknowledgement was read proves nothing, because it
-//     may have waited while the process stood still: what Redis itself calls lag is such a time. Without proof the answer is
-//     "unproved"; the client then has something written and waits for it (WAIT), and asks again, in one more round trip
-//     (contact.go). Whatever WAIT says, what was carried out behind it counts: only if that is unproved, too, are there too few replicas.
-//  6. Fence. lag + 2 s: by then an old primary knows that it is none, so that a hold which the new one renews cannot have ended, and been
-//     granted anew, at the old one.
-//
-// How many replicas, and lag, are in the store's key, from the settings of the primary at each Open, so that every node goes by the same.
-// A store has a fence from when its server is first seen with a replica. What makes a copy for itself alone (redis-cli --rdb) is none, nor
-// is a second id that came from the server's own file. Releases need no proof: they free, and hand nothing over. A replica is no
-// primary, though it may be set up to be written to: it is refused at Open, and by the library in every call.
-//
-// What every node has answered is noted in the store's key too, for [Store.Guarantees]: a node that cannot be asked counts as it was
-// when it last could be, so that a program can start while one is down, and one that is away is not left out of the count. A node that
-// answers and refuses is never taken for what was noted of it.
+//   - muted: nothing is granted and nothing renewed ("unknown").
+//   - guarded: what is known can be renewed, by who believes in it, and released; nothing is granted, handed over, passed on or claimed, not
+//     even what an attempt was granted before and asks for again, because it does not believe in it; who comes queues. A request to renew
+//     says by a minus before its TTL that it is a claim: that its sender does not believe in the hold yet, or any more.
+//   - unproved: nothing is granted or renewed. Releases need no proof: they free, and hand nothing over.
 //
 // # Time
 //
@@ -144,19 +105,14 @@
 //   - refused while waiting: the server is out of memory, say, when a waiter asks again. It keeps its place, so this is no answer: the core
 //     asks again.
 //   - crossing a relay: see relay.go.
-//   - two guards: the store was set up anew with a shorter one while a request was on its way. The server refuses a TTL above the guard,
-//     and the client opens the store again.
-//   - replaced while asking: the answer "read only", or no answer. Every connection is given up, and the next one leads to the primary of then.
 //   - renewed too late: a process stood still, and finds the answer to its renewal when its hold has ended. It counts for nothing: another
 //     may have been granted the lock at a primary that this answer did not come from.
 //   - unproved release: the lock is free, and somebody waits. Its head is told to look, and gets the proof.
-//   - lost store: FLUSHALL took the store's key. The library remembers it and writes it again, unless a new client was faster: then the
-//     others open the store anew.
+//   - two guards, lost store, replaced while asking: see internal/guard.
 //
 // # Keys and their lives
 //
-//	prefix store               what the clients agree on: id, format, guard, ceiling of tokens, trusted reign, lag and number of replicas;
-//	                           nodes, what was last found of each; and the last beat, which only replicas read. It stays.
+//	prefix store               what the clients agree on: see internal/guard. It stays.
 //	prefix lock:{name}         a lock that is held or waited for, and its tombstones. Held alone, since it was free: a string, for its TTL.
 //	                           Otherwise a hash: as long as the last holder, waiter or tombstone counts, and an eighth longer; renewed
 //	                           with them. Free: deleted at once, but for tombstones (a TTL) and a token ahead of the clock (until that

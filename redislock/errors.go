@@ -2,9 +2,8 @@ package redislock
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
+	"holdfast.dev/redislock/internal/guard"
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
@@ -26,7 +25,7 @@ var (
 	ErrSentinel    = redisconn.ErrSentinel    // the Sentinels know no primary of that name, or are no Sentinels
 
 	// ErrFormat: the store was set up by a program of another age, whose keys this one does not understand.
-	ErrFormat = errors.New("the store has another format")
+	ErrFormat = guard.ErrFormat
 
 	// ErrQueueFull: as many wait for this lock as a lock can have waiters.
 	ErrQueueFull = errors.New("too many wait for this lock already (20,000): ask again later, or divide the work over several locks")
@@ -37,32 +36,7 @@ type ServerError = redisconn.ServerError
 
 // A GuardError says that this client asks for another guard than the one that the store was set up with. All clients of a store must
 // agree on it.
-type GuardError struct {
-	Asked, Found time.Duration
-	Key          string
-}
-
-func (e *GuardError) Error() string {
-	return fmt.Sprintf("guard=%v is asked for, but the store was set up with guard=%v: all its clients must use the same; "+
-		"leave the parameter out to use what is there, or stop all clients, wait for the longer of both, and delete key %q", brief(e.Asked), brief(e.Found), e.Key)
-}
+type GuardError = guard.GuardError
 
 // A ShortGuardError says that the store's guard is too short for a server with replicas: no TTL fits into it.
-type ShortGuardError struct {
-	Guard time.Duration
-	Fence time.Duration // for so long after a failover nothing is renewed
-}
-
-func (e *ShortGuardError) Error() string {
-	return fmt.Sprintf("guard=%v is too short for a server with replicas: after a failover nothing is renewed for %v, and the guard must be longer than that "+
-		"by the longest TTL; say guard=%v or more in the URLs of all clients, or another prefix if the store was set up with it",
-		brief(e.Guard), e.Fence, e.Fence+coreTTL)
-}
-
-// brief is how a URL says it: 0, not 0s.
-func brief(d time.Duration) string {
-	if d == 0 {
-		return "0"
-	}
-	return d.String()
-}
+type ShortGuardError = guard.ShortGuardError

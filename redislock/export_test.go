@@ -8,8 +8,8 @@ const (
 	Library = "holdfast_" + version
 )
 
-// Code is engine.lua.
-var Code = code
+// Code is that of the whole library: guard.lua and engine.lua.
+var Code = engine.Code
 
 // A Packed is a request as the engine keeps it.
 type Packed struct {

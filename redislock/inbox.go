@@ -153,7 +153,7 @@ func (s *Store) disconnected(error) {
 
 // claimLater claims a pushed grant that nobody has renewed or released yet, so that the server keeps it for its TTL.
 func (s *Store) claimLater(p *party, ttl time.Duration, until driver.Instant) {
-	ctx, cancel := context.WithTimeout(s.life, until.Sub(s.clock.Now()))
+	ctx, cancel := context.WithTimeout(s.guard.Life(), until.Sub(s.clock.Now()))
 	defer cancel()
 	backoff := driver.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 	for {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
 )
 
 // Inspect shows the lock, or with driver.Permits the semaphore, of that name; see driver.Inspector.
@@ -16,10 +17,10 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.guard.Usable(ctx); err != nil {
 		return nil, err
 	}
-	st, err := s.opened(ctx)
+	st, err := s.guard.Opened(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,40 +29,35 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 }
 
 // inspect shows what the server knows.
-func (s *Store) inspect(ctx context.Context, st *opened, name string, mode driver.Mode) (*driver.Info, error) {
-	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{st.id})
+func (s *Store) inspect(ctx context.Context, st *guard.Opened, name string, mode driver.Mode) (*driver.Info, error) {
+	message, err := engine.Call(ctx, s.client, fnInspect, []string{s.keys.lock(name, mode), s.keys.store()}, []string{st.ID})
 	if err != nil {
-		return nil, s.failure(err)
+		return nil, s.guard.Failure(err)
 	}
 	fields, err := message.ToArray()
 	if err != nil || len(fields) != 4 {
-		return nil, s.strange(ctx, fnInspect)
+		return nil, s.guard.Strange(ctx, fnInspect)
 	}
 	info := readInfo(name, mode, fields)
 	if info.Guard > 0 {
-		info.Why = s.guardReason(ctx)
+		info.Why = s.guard.Reason(ctx)
 	}
 	return info, nil
 }
 
 func readInfo(name string, mode driver.Mode, fields []rueidis.RedisMessage) *driver.Info {
-	r := reply{rest: fields}
-	info := &driver.Info{Name: name, Mode: driver.Exclusive, Guard: r.span(1)}
+	r := guard.Reply{Rest: fields}
+	info := &driver.Info{Name: name, Mode: driver.Exclusive, Guard: r.Span(1), Holders: readHolders(r.Array(2), 0)}
 	if mode == driver.Permits {
-		info.Mode, info.Limit = driver.Permits, int(r.number(0))
-	}
-	holders, _ := fields[2].ToArray()
-	for _, h := range holders {
-		info.Holders = append(info.Holders, readHolder(h))
+		info.Mode, info.Limit = driver.Permits, int(r.Number(0))
 	}
 	if len(info.Holders) > 0 {
 		info.Mode = info.Holders[0].Mode
 	}
-	waiters, _ := fields[3].ToArray()
-	for _, m := range waiters {
-		parts, _ := m.ToArray()
-		w := reply{rest: parts}
-		info.Waiters = append(info.Waiters, driver.Waiter{Label: w.text(0), Mode: driver.Mode(w.number(1)), N: int(w.number(2)), Waited: w.span(3)})
+	waiters := r.Array(3)
+	for i := range waiters.Rest {
+		w := waiters.Array(i)
+		info.Waiters = append(info.Waiters, driver.Waiter{Label: w.Text(0), Mode: driver.Mode(w.Number(1)), N: int(w.Number(2)), Waited: w.Span(3)})
 	}
 	return info
 }
@@ -89,20 +85,20 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info,
 	}
 }
 
-func (s *Store) checkPrefix(ctx context.Context, prefix string) (*opened, error) {
+func (s *Store) checkPrefix(ctx context.Context, prefix string) (*guard.Opened, error) {
 	if prefix != "" {
 		if err := driver.CheckName(prefix); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.guard.Usable(ctx); err != nil {
 		return nil, err
 	}
-	return s.opened(ctx)
+	return s.guard.Opened(ctx)
 }
 
 // shown inspects one of a list; nil if there is nothing to show.
-func (s *Store) shown(ctx context.Context, st *opened, name string, mode driver.Mode, err error) (*driver.Info, error) {
+func (s *Store) shown(ctx context.Context, st *guard.Opened, name string, mode driver.Mode, err error) (*driver.Info, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +120,7 @@ func (s *Store) scan(ctx context.Context, prefix string, mode driver.Mode) iter.
 			command := s.client.B().Scan().Cursor(cursor).Match(s.keys.pattern(prefix, mode)).Count(1000).Build()
 			entry, err := s.client.Do(ctx, command).AsScanEntry()
 			if err != nil {
-				yield("", s.failure(err))
+				yield("", s.guard.Failure(err))
 				return
 			}
 			for _, key := range entry.Elements {
@@ -149,10 +145,10 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	if err := driver.CheckName(b.Name); err != nil {
 		return err
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.guard.Usable(ctx); err != nil {
 		return err
 	}
-	st, err := s.opened(ctx)
+	st, err := s.guard.Opened(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,10 +157,10 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	switch {
 	case err != nil:
 		return err
-	case answer.says == saysGone:
+	case answer.Says == saysGone:
 		return driver.ErrGone
-	case answer.says != saysGranted:
-		return s.strange(ctx, fnBreak)
+	case answer.Says != saysGranted:
+		return s.guard.Strange(ctx, fnBreak)
 	}
 	return nil
 }

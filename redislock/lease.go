@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
 )
 
 // A lease is one attempt's: equal for equal attempts, until it is released.
@@ -15,7 +16,7 @@ type lease struct{ t *turn }
 
 // Renew asks for ttl from now on; see driver.Lease.
 func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, error) {
-	if err := l.t.s.usable(ctx); err != nil {
+	if err := l.t.s.guard.Usable(ctx); err != nil {
 		return 0, err
 	}
 	return l.t.s.renew(ctx, l.t, ttl, true)
@@ -27,12 +28,12 @@ func (l lease) Format(f fmt.State, _ rune) { io.WriteString(f, "lease of "+l.t.s
 // renew renews a hold, or with ttl 0 asks how long it has. believes: it is valid now, as far as its holder knows. Whoever does not believe
 // claims what it may have: a server in a new reign refuses that, because it cannot know whether that has run out since.
 func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration, believes bool) (time.Duration, error) {
-	st, err := s.opened(ctx)
+	st, err := s.guard.Opened(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if ttl > 0 {
-		ttl = st.ttl(ttl)
+		ttl = st.TTL(ttl)
 	}
 	more, ok := s.noting(t)
 	if !ok {
@@ -48,26 +49,26 @@ func (s *Store) renew(ctx context.Context, t *turn, ttl time.Duration, believes 
 	if err != nil {
 		return 0, unrenewed(err)
 	}
-	switch answer.says {
+	switch answer.Says {
 	case saysGranted:
 		if ttl > 0 {
-			s.claimed(t, len(more) > 0, believes, asked, answer.span(2))
+			s.claimed(t, len(more) > 0, believes, asked, answer.Span(2))
 		}
-		return answer.span(2), nil
+		return answer.Span(2), nil
 	case saysGone:
 		s.vanished(t)
 		return 0, driver.ErrGone
-	case saysGuarded:
-		return 0, fmt.Errorf("not renewed: the server has restarted or taken over since it was granted, and does not renew it yet; it grants nothing for another %v", answer.span(0))
+	case guard.SaysGuarded:
+		return 0, fmt.Errorf("not renewed: the server has restarted or taken over since it was granted, and does not renew it yet; it grants nothing for another %v", answer.Span(0))
 	case saysBroken:
-		s.stop(t, answer.number(1) == 1)
-		broken := &driver.Broken{By: answer.text(0), Now: answer.number(1) == 1}
-		if answer.number(2) == 1 && !broken.Now {
+		s.stop(t, answer.Number(1) == 1)
+		broken := &driver.Broken{By: answer.Text(0), Now: answer.Number(1) == 1}
+		if answer.Number(2) == 1 && !broken.Now {
 			return 0, errors.Join(broken, driver.ErrGone)
 		}
 		return 0, broken
 	}
-	return 0, s.strange(ctx, fnRenew)
+	return 0, s.guard.Strange(ctx, fnRenew)
 }
 
 // unrenewed keeps a refusal from being taken for the end of the hold: it says only that this renewal failed (L3).

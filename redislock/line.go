@@ -17,7 +17,7 @@ const (
 // ride holds back before it asks for a place in the queue, or shares the place of one that does so. It returns errLook when it is time to
 // ask.
 func (w *wait) ride(ctx context.Context) (*driver.Grant, error) {
-	st := w.s.state.Load()
+	st := w.s.guard.State()
 	if st == nil || !w.passes() || w.r.NoWait {
 		return nil, errLook
 	}

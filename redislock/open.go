@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
@@ -31,7 +32,7 @@ func open(ctx context.Context, u *driver.URL) (driver.Store, error) {
 		return nil, err
 	}
 	s := newStore(client, true, u.String(), newConfig(opts))
-	if _, err := s.open(ctx); err != nil {
+	if _, err := s.guard.Opened(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -121,8 +122,9 @@ func TTL(d time.Duration) Option {
 // as long as every TTL, it is written into the store by its first client, and a client that names another one is refused. 0: off.
 func Guard(d time.Duration) Option {
 	return func(c *config) {
-		if c.guard = &d; d != 0 && (d < 100*time.Millisecond || d > MaxTTL) {
-			c.wrong = &optionError{"Guard", fmt.Sprintf("must be 0 (off), or from 100ms to %v, such as 30s", MaxTTL)}
+		c.guard = &d
+		if err := guard.CheckGuard(d); err != nil {
+			c.wrong = &optionError{"Guard", err.Error()}
 		}
 	}
 }

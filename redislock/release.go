@@ -12,19 +12,19 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.guard.Usable(ctx); err != nil {
 		return err
 	}
 	t, doubt, before, err := s.undo(r)
 	if t == nil {
 		return err
 	}
-	st, err := s.opened(ctx)
+	st, err := s.guard.Opened(ctx)
 	if err != nil {
 		s.forgetLater(t, r.TTL)
 		return err
 	}
-	ttl := s.micros(st.ttl(r.TTL))
+	ttl := s.micros(st.TTL(r.TTL))
 	how := "00" // the common case: no minimum hold, no doubt
 	if r.Keep > 0 || doubt {
 		how = flag(r.Keep > 0) + flag(doubt)
@@ -41,13 +41,13 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	s.mu.Lock()
 	s.remove(t)
 	s.mu.Unlock()
-	switch answer.says {
+	switch answer.Says {
 	case saysGranted:
 		return nil
 	case saysGone:
 		return driver.ErrGone
 	}
-	return s.strange(ctx, fnRelease)
+	return s.guard.Strange(ctx, fnRelease)
 }
 
 // forgetLater forgets a turn whose Release had no answer, when nobody will ask for it any more: the server has then let go by itself.

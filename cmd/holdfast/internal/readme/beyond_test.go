@@ -20,7 +20,7 @@ import (
 // puts in when it says it is … there.
 func TestRedisPageHasWhatIsBeyond(t *testing.T) {
 	t.Parallel()
-	source := filepath.Join(root, "redislock", "guarantees.go")
+	source := filepath.Join(root, "redislock", "internal", "guard", "promise.go")
 	file, err := parser.ParseFile(gotoken.NewFileSet(), source, nil, 0)
 	if err != nil {
 		t.Fatal(err)
