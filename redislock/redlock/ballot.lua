@@ -207,12 +207,12 @@ local function renew()
   elseif v.state == 'b' then
     return {'B', v.by, 0, 0, math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
   end
-  local ttl = math.min(tonumber(text), longest(st))
-  if ttl == 0 then
-    return {'G', math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
+  local wish, left = millis(math.min(tonumber(text), longest(st))), redis.call('PTTL', KEYS[1])
+  if left >= 0 and left < wish then
+    redis.call('PEXPIRE', KEYS[1], wish)
+    left = wish
   end
-  redis.call('PEXPIRE', KEYS[1], millis(ttl), 'GT')
-  return {'G', ttl}
+  return {'G', math.max(0, left) * 1000}
 end
 
 -- repair: ARGV 2 try, 3 ttl, 4 label, 5 token.
@@ -247,6 +247,14 @@ local function tell_next()
       return
     end
   end
+end
+
+-- tell: somebody was told, and does not want it any more.
+local function tell()
+  if redis.call('EXISTS', KEYS[1]) == 0 then
+    tell_next()
+  end
+  return {'G'}
 end
 
 -- release: ARGV 2 try, or attempt; 3 whether a request of it may still be on its way (1 or 0), 4 its ttl, 5 the last try that is dead by it, 6 whether
@@ -303,4 +311,5 @@ register('renew', renew, {'allow-oom'})
 register('repair', repair, {})
 register('release', release, {'allow-oom'})
 register('break', break_hold, {'allow-oom'})
+register('tell', tell, {'allow-oom'})
 register('look', look_at, {'no-writes'})

@@ -25,7 +25,9 @@ func (t tally) won() bool { return t.yes >= majority(t.n) }
 func (t tally) lost() bool { return t.n-t.no < majority(t.n) }
 
 // drift is how much of a TTL is given away because the nodes' clocks and ours do not run alike.
-func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+func drift(ttl time.Duration) time.Duration { return ttl/100 + drift0 }
+
+const drift0 = 2 * time.Millisecond // of the least TTL: the precision of their expiry
 
 // validity is how long a hold may be believed in, from now on, if its first request went out so long ago. A hold that is worth less than a tenth
 // of its TTL is none: false.

@@ -1,0 +1,248 @@
+package redlock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
+)
+
+//go:embed ballot.lua
+var code string
+
+// The library's number is in its name and in the names of its functions: whoever changes ballot.lua or the guard's code raises it.
+const (
+	library   = "holdfast_redlock_1"
+	functions = library + "_"
+
+	fnVote    = functions + "vote"
+	fnTake    = functions + "take"
+	fnRenew   = functions + "renew"
+	fnRepair  = functions + "repair"
+	fnRelease = functions + "release"
+	fnBreak   = functions + "break"
+	fnLook    = functions + "look"
+	fnTell    = functions + "tell"
+)
+
+var ballots = guard.NewLibrary(library, code)
+
+// How the functions answer: see ballot.lua.
+const (
+	saysDone    = "G"
+	saysHeld    = "H"
+	saysAlready = "A"
+	saysGone    = "N"
+	saysBroken  = "B"
+	saysUndone  = "T"
+)
+
+// A word is what a node says to one request.
+type word uint8
+
+const (
+	failed  word = iota // it has not answered, or with an error
+	done                // yes
+	held                // somebody else has it
+	already             // the attempt has it, by another try
+	guarded             // it may have forgotten something, and does not vote yet
+	gone                // the try has nothing here
+	broken              // the hold was broken
+	undone              // the try was undone before
+)
+
+// An answer is what a node said to one request, and what belongs to it.
+type answer struct {
+	word   word
+	err    error // failed
+	unsent bool  // failed, and the node has not heard of it, nor will it
+
+	vote          // done, of a vote
+	run    string // the id of the server process; done or guarded, of a vote
+	left   time.Duration
+	holder driver.Holder // held
+	try    string        // already: its number
+	token  uint64        // already
+	free   bool          // gone: nobody has the key
+	by     driver.Broken // broken; with gone: it has ended, too
+	ended  bool          // broken
+}
+
+// lingers reports whether the request may still be carried out.
+func (a answer) lingers() bool { return a.word == failed && !a.unsent && !driver.Answered(a.err) }
+
+// A question is what all requests for one try have in common.
+type question struct {
+	keys    []string // the lock's, the store's, the attempt's tombstone, who waits
+	attempt string
+	number  uint32 // of the try
+	label   string
+}
+
+// id is the attempt and the number of the try, as in the value.
+func (q *question) id() string { return q.attempt + tryNumber(q.number) }
+
+func tryNumber(n uint32) string { return fmt.Sprintf("%08x", n) }
+
+// lastTry is greater than the number of every try.
+const lastTry = "ffffffff"
+
+// A primitive is the lock of one node: what of redlock knows nothing of other nodes.
+type primitive interface {
+	vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer
+	take(ctx context.Context, q *question, token uint64) answer
+	renew(ctx context.Context, q *question, ttl time.Duration, claims bool) answer
+	repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer
+	release(ctx context.Context, q *question, u undoing) answer
+	look(ctx context.Context, q *question) answer
+}
+
+// waits is how somebody who waits can be told.
+type waits struct {
+	channel string
+	since   driver.Instant
+	for_    time.Duration
+	known   bool // the node may have been told already
+}
+
+// An undoing says what a release frees.
+type undoing struct {
+	all   bool          // the attempt, with all its tries
+	doubt bool          // a request of it may still be on its way
+	quiet bool          // its sender asks again: nobody need be told
+	ttl   time.Duration // for how long what is on its way must be kept out
+	next  *waits        // of the same client, who waits for the lock
+}
+
+// ballotBox is the primitive of a server with functions.
+type ballotBox struct{ guard *guard.Store }
+
+func (b ballotBox) call(ctx context.Context, function string, q *question, args ...string) (guard.Reply, answer) {
+	st, err := b.guard.Opened(ctx)
+	if err != nil {
+		return guard.Reply{}, answer{err: err, unsent: true}
+	}
+	r, err := b.guard.Call(ctx, st, function, q.keys, args, nil)
+	if err != nil {
+		unsent, _ := errors.AsType[*guard.Unsent](err)
+		return r, answer{err: err, unsent: unsent != nil}
+	}
+	switch r.Says {
+	case saysDone:
+		return r, answer{word: done}
+	case saysHeld:
+		left, holder := readHolder(r)
+		return r, answer{word: held, left: left, holder: holder}
+	case saysAlready:
+		return r, answer{word: already, try: r.Text(0), token: uint64(r.Number(1)), left: r.Span(2)}
+	case saysGone:
+		return r, answer{word: gone, free: r.Number(0) == 1}
+	case saysBroken:
+		return r, answer{word: broken, by: driver.Broken{By: r.Text(0), Now: r.Number(1) == 1}, ended: r.Number(2) == 1, left: r.Span(3)}
+	case saysUndone:
+		return r, answer{word: undone}
+	case guard.SaysGuarded:
+		return r, answer{word: guarded, left: r.Span(0)}
+	case guard.SaysBound:
+		return r, answer{err: &driver.Refused{Err: errBound}}
+	}
+	return r, answer{err: b.guard.Strange(ctx, function)}
+}
+
+var errBound = errors.New("the TTL is longer than the guard that the store has now: ask again, or open the store again")
+
+// readHolder reads H.
+func readHolder(r guard.Reply) (left time.Duration, h driver.Holder) {
+	left = r.Span(0)
+	if r.Number(0) < 0 {
+		left = driver.Forever
+	}
+	h = driver.Holder{Mode: driver.Exclusive, Left: left}
+	if r.Number(1) < 0 {
+		h.Label = foreign
+		return left, h
+	}
+	h.Token, h.Held, h.Broken, h.Label = uint64(r.Number(1)), r.Span(2), r.Text(3) == "b", r.Text(4)
+	return left, h
+}
+
+// foreign is the label of whoever wrote a value that is not ours.
+const foreign = "another program"
+
+func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
+	channel, waited, known := "", "0", "0"
+	if w != nil {
+		channel, waited, known = w.channel, guard.Micros(w.for_), flag(w.known)
+	}
+	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known)
+	switch a.word {
+	case done:
+		a.vote, a.run = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2)
+	case guarded:
+		a.vote, a.run = vote{clock: uint64(r.Number(1))}, r.Text(2)
+	}
+	return a
+}
+
+func (b ballotBox) take(ctx context.Context, q *question, token uint64) answer {
+	_, a := b.call(ctx, fnTake, q, q.id(), strconv.FormatUint(token, 10))
+	return a
+}
+
+func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, claims bool) answer {
+	text := guard.Micros(ttl)
+	if claims {
+		text = "-" + text
+	}
+	r, a := b.call(ctx, fnRenew, q, q.id(), text)
+	if a.word == done {
+		a.left = r.Span(0)
+	}
+	return a
+}
+
+func (b ballotBox) repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer {
+	_, a := b.call(ctx, fnRepair, q, q.id(), guard.Micros(ttl), q.label, strconv.FormatUint(token, 10))
+	return a
+}
+
+func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
+	what, last := q.id(), tryNumber(q.number)
+	if u.all {
+		what, last = q.attempt, lastTry
+	}
+	channel, waited := "", "0"
+	if u.next != nil {
+		channel, waited = u.next.channel, guard.Micros(u.next.for_)
+	}
+	_, a := b.call(ctx, fnRelease, q, what, flag(u.doubt), guard.Micros(u.ttl), last, flag(u.quiet), channel, waited)
+	return a
+}
+
+// look answers held, or gone; left is then what is left of the guard.
+func (b ballotBox) look(ctx context.Context, q *question) answer {
+	r, a := b.call(ctx, fnLook, q)
+	if a.word != done {
+		return a
+	}
+	inside := r.Array(1)
+	says := inside.Text(0)
+	if says != saysHeld {
+		return answer{word: gone, free: true, left: r.Span(0)}
+	}
+	inside.Rest = inside.Rest[1:]
+	_, holder := readHolder(inside)
+	return answer{word: held, holder: holder, left: r.Span(0)}
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}

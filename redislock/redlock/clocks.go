@@ -1,0 +1,94 @@
+package redlock
+
+import (
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
+)
+
+// heard notes what an answer tells of the node: its clock, and which process it is.
+func (s *Store) heard(n *node, a answer) {
+	if a.clock != 0 {
+		n.offset.Store(int64(a.clock) - time.Now().UnixMicro())
+		n.timed.Store(true)
+	}
+	if l := n.linked.Load(); l != nil && a.run != "" {
+		if known := l.run.Load(); known == nil || *known != a.run {
+			l.run.Store(&a.run)
+		}
+	}
+}
+
+// isTwin reports whether another node is the same server process.
+func (s *Store) isTwin(n *node, run string) bool {
+	if run == "" {
+		return false
+	}
+	for _, other := range s.nodes {
+		if l := other.linked.Load(); other != n && l != nil {
+			if known := l.run.Load(); known != nil && *known == run {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// strays are the nodes whose clock is off by more than half of the guard from the middle of all, by how much it differs from ours.
+func (s *Store) strays() map[*node]time.Duration {
+	var known []*node
+	var offsets []time.Duration
+	for _, n := range s.nodes {
+		if n.timed.Load() {
+			known = append(known, n)
+			offsets = append(offsets, time.Duration(n.offset.Load())*time.Microsecond)
+		}
+	}
+	strays := make(map[*node]time.Duration)
+	if len(known) == 0 {
+		return strays
+	}
+	for i, stray := range strayed(offsets, s.guard()/2) {
+		if stray {
+			strays[known[i]] = offsets[i]
+		}
+	}
+	return strays
+}
+
+// guard is that of the nodes, as far as they were opened; the default with guard=0, for which nothing is promised.
+func (s *Store) guard() time.Duration {
+	for _, n := range s.nodes {
+		if l := n.linked.Load(); l != nil && !l.plain {
+			if st := l.guard.State(); st != nil && st.Guard > 0 {
+				return st.Guard
+			}
+		}
+	}
+	return guard.DefaultGuard
+}
+
+// tokenFor is the token of a try that has a majority of votes. The try's mutex is held.
+func (s *Store) tokenFor(t *try) (uint64, error) {
+	strays := s.strays()
+	var votes []vote
+	clocks := 0
+	for i := range t.seats {
+		seat := &t.seats[i]
+		if !seat.counts() {
+			continue
+		}
+		v := seat.vote.vote
+		if _, stray := strays[seat.node]; stray {
+			v.clock = 0
+		} else {
+			clocks++
+		}
+		votes = append(votes, v)
+	}
+	if clocks == 0 {
+		return 0, &driver.Refused{Err: ErrClocks}
+	}
+	return nextToken(votes), nil
+}

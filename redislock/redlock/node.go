@@ -1,0 +1,227 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+// A node is one of the servers, as this client knows it.
+//
+//	unconnected ── dialled, opened ──▶ linked ── no answer, three times in a row ──▶ silent ── it answers ──▶ linked
+//
+// A node that is silent is not asked, but for one request at a time that finds out whether it answers again: so one that hangs costs no goroutine
+// for each lock, and what was never sent need not be undone.
+type node struct {
+	name string
+	dial func(ctx context.Context) (rueidis.Client, error)
+	join func(n *node, c rueidis.Client) *link
+
+	linked atomic.Pointer[link]
+	silent atomic.Int32 // requests without an answer since the last one that had one
+	probed atomic.Int64 // when one was last sent although it was silent: the clock, in nanoseconds
+
+	mu         sync.Mutex
+	connecting *connecting // nil: nobody is
+	again      time.Time   // when it may be tried again
+	failure    error       // why it was not connected, the last time
+	closed     bool
+	undos      undos
+
+	offset atomic.Int64 // its clock less ours, in microseconds; see clocks.go
+	timed  atomic.Bool  // offset is known
+}
+
+// A link is a node that is connected.
+type link struct {
+	client rueidis.Client
+	guard  *guard.Store
+	inbox  atomic.Pointer[redisconn.Inbox]
+	plain  bool                   // it has no functions
+	run    atomic.Pointer[string] // the id of its server process, as last heard
+}
+
+type connecting struct {
+	done chan struct{}
+	link *link
+	err  error
+}
+
+const (
+	reconnectPause = 200 * time.Millisecond // from one failed connection to the next
+	silentAfter    = 3                      // unanswered requests
+	probeEvery     = 100 * time.Millisecond
+	connectFor     = 10 * time.Second // at most; the connection's own time-out is less, usually
+)
+
+var (
+	errSilent = errors.New("it has not answered for a while, and is not asked until it does")
+	errPlain  = &driver.Refused{Err: &ServerError{Code: "ERR", Err: ErrFunctions, Message: "it has no functions (Redis 7.0 or later has them), and most of the nodes do: without them it has no guard and no tokens, so its vote does not count"}}
+)
+
+// timeoutError is a node that did not answer in time. It is not the end of anybody's context.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
+
+// connect returns the link, and makes it first if it must. Those who come meanwhile wait for the same one; it goes on when their contexts end.
+func (n *node) connect(ctx context.Context) (*link, error) {
+	if l := n.linked.Load(); l != nil {
+		return l, nil
+	}
+	n.mu.Lock()
+	switch {
+	case n.closed:
+		n.mu.Unlock()
+		return nil, driver.ErrClosed
+	case n.connecting == nil && time.Now().Before(n.again):
+		defer n.mu.Unlock()
+		return nil, n.failure
+	case n.connecting == nil:
+		n.connecting = &connecting{done: make(chan struct{})}
+		go n.link(n.connecting)
+	}
+	try := n.connecting
+	n.mu.Unlock()
+	select {
+	case <-try.done:
+		return try.link, try.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// link dials, and opens what the node keeps of the store.
+func (n *node) link(try *connecting) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
+	defer cancel()
+	client, err := n.dial(ctx)
+	if err == nil {
+		try.link = n.join(n, client)
+		if err = try.link.open(ctx); err != nil {
+			try.link.close()
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case err == nil && n.closed:
+		try.link.close()
+		err = driver.ErrClosed
+	case err == nil:
+		n.linked.Store(try.link)
+	default:
+		n.again = time.Now().Add(reconnectPause)
+	}
+	if err != nil {
+		try.link = nil
+	}
+	n.failure, try.err = err, err
+	n.connecting = nil
+	close(try.done)
+}
+
+// open finds out what the server is: an independent primary, with functions or without.
+func (l *link) open(ctx context.Context) error {
+	text, err := l.client.Do(ctx, l.client.B().Info().Section("server", "replication", "cluster").Build()).ToString()
+	if err != nil {
+		return l.guard.Failure(err)
+	}
+	info := redisconn.ReadInfo(text)
+	switch {
+	case info["cluster_enabled"] == "1":
+		return &driver.Refused{Err: &ServerError{Code: "CLUSTER", Err: ErrCluster,
+			Message: "it is a node of a Redis Cluster, whose masters are not independent of each other; name single servers"}}
+	case info["role"] == "slave":
+		return l.guard.Failure(redisconn.Reply("READONLY this is a replica"))
+	}
+	run := info["run_id"]
+	l.run.Store(&run)
+	_, err = l.guard.Opened(ctx)
+	if errors.Is(err, ErrFunctions) {
+		l.plain = true
+		return nil
+	}
+	return err
+}
+
+func (l *link) close() {
+	l.guard.Close() // and the client, if it is ours
+	if inbox := l.inbox.Load(); inbox != nil {
+		go inbox.Close() // it may wait for a server that hangs
+	}
+}
+
+// close ends the connection. Whoever uses the node is told driver.ErrClosed.
+func (n *node) close() {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	if l := n.linked.Load(); l != nil {
+		l.close()
+	}
+}
+
+// ask sends one request, if the node can be reached. full says that it must have functions.
+func (n *node) ask(ctx context.Context, form form, patience time.Duration, request func(ctx context.Context, p primitive) answer) answer {
+	if !n.mayAsk() {
+		return answer{err: errSilent, unsent: true}
+	}
+	l, err := n.connect(ctx)
+	if err == nil {
+		err = redisconn.Ready(ctx, l.client)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			n.silent.Add(1)
+			err = &timeoutError{patience}
+		}
+		return answer{err: err, unsent: true}
+	}
+	var a answer
+	switch {
+	case form == plainForm:
+		a = request(ctx, plain{l.client})
+	case l.plain:
+		return answer{err: errPlain, unsent: true}
+	default:
+		a = request(ctx, ballotBox{l.guard})
+	}
+	if a.word == failed && ctx.Err() != nil && !driver.Answered(a.err) {
+		n.silent.Add(1)
+		a.err = &timeoutError{patience}
+		return a
+	}
+	if a.word != failed || driver.Answered(a.err) {
+		if n.silent.Swap(0) >= silentAfter {
+			n.undos.wake()
+		}
+	}
+	return a
+}
+
+// mayAsk reports whether the node is to be asked: it answers, or it is time to see whether it does.
+func (n *node) mayAsk() bool {
+	if n.silent.Load() < silentAfter {
+		return true
+	}
+	now, last := time.Now().UnixNano(), n.probed.Load()
+	return now-last > int64(probeEvery) && n.probed.CompareAndSwap(last, now)
+}
+
+// A form is how nodes are spoken to.
+type form uint8
+
+const (
+	fullForm  form = iota // by functions
+	plainForm             // as the peers do
+)

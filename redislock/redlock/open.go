@@ -1,0 +1,351 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
+	"holdfast.dev/redislock/internal/redisconn"
+)
+
+func init() { driver.Register("redlock", open) }
+
+// mostNodes is more than anybody should have: each costs a request for everything.
+const mostNodes = 31
+
+var (
+	ownParams  = []string{"node", "prefix", "ttl", "guard", "tokens", "node-timeout"}
+	nodeParams = []string{"timeout", "ca", "cert", "key", "servername", "insecure", "nat"} // of the connections, if the nodes are named by hosts
+)
+
+// open opens the store that a URL names. It returns when a majority of the nodes has answered, or with what they say.
+func open(ctx context.Context, u *driver.URL) (driver.Store, error) {
+	nodes, err := readNodes(u)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := readOptions(u)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(nodes, true, newConfig(opts))
+	if s.config.wrong != nil {
+		return nil, &driver.URLError{Scheme: u.Scheme, Problem: s.config.wrong.(*optionError).problem}
+	}
+	if err := s.open(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open connects all nodes. What a node refuses for is a mistake of the deployment, and told here, whichever node it is; one that cannot be
+// reached is no reason, as long as a majority can.
+func (s *Store) open(ctx context.Context) error {
+	type result struct {
+		i   int
+		err error
+	}
+	results := make(chan result, len(s.nodes))
+	for i, n := range s.nodes {
+		go func() {
+			_, err := n.connect(ctx)
+			results <- result{i, err}
+		}()
+	}
+	e := &NodesError{Need: majority(len(s.nodes)), Nodes: make([]NodeState, len(s.nodes))}
+	for i, n := range s.nodes {
+		e.Nodes[i] = NodeState{Node: n.name, Says: "no answer yet", Err: errPending}
+	}
+	count := tally{n: len(s.nodes)}
+	var grace <-chan time.Time
+	for range s.nodes {
+		select {
+		case r := <-results:
+			n := &e.Nodes[r.i]
+			n.Err, n.yes, n.Says = r.err, r.err == nil, "connected"
+			if r.err == nil {
+				count.yes++
+			} else {
+				count.no++
+				n.Says = r.err.Error()
+			}
+			if driver.Answered(r.err) {
+				return &driver.NodeError{Node: n.Node, Err: r.err}
+			}
+		case <-grace:
+			return nil
+		}
+		if count.won() && grace == nil {
+			grace = time.After(openGrace) // for the others, so that what is wrong with them is told
+		}
+	}
+	if err := s.twins(); err != nil {
+		return err
+	}
+	if count.won() {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return errors.Join(e, ctx.Err())
+	}
+	return e
+}
+
+// openGrace is how long nodes that have not answered are waited for, once a majority has.
+const openGrace = 500 * time.Millisecond
+
+// twins reports nodes that are one server.
+func (s *Store) twins() error {
+	for _, n := range s.nodes {
+		if l := n.linked.Load(); l != nil && s.isTwin(n, *l.run.Load()) {
+			return &driver.NodeError{Node: n.name, Err: &driver.Refused{Err: fmt.Errorf("%w: a majority of one machine is none; name each once", ErrSameServer)}}
+		}
+	}
+	return nil
+}
+
+// readNodes reads the list of nodes: the URL's hosts, or its parameters node, each a URL.
+func readNodes(u *driver.URL) ([]*node, error) {
+	urls := u.Params["node"]
+	switch {
+	case len(u.Hosts) > 0 && len(urls) > 0:
+		return nil, wrong(u, "node", "is for a list without hosts; write redlock://?node=redis://h1&node=redis://h2&node=redis://h3, or redlock://h1,h2,h3")
+	case len(u.Hosts)+len(urls) == 0:
+		return nil, wrong(u, "", "it must name the nodes; write redlock://h1:6379,h2:6379,h3:6379, for instance")
+	case len(u.Hosts)+len(urls) > mostNodes:
+		return nil, wrong(u, "", fmt.Sprintf("it names more than %d nodes; each of them is asked for everything, and 3 or 5 are enough", mostNodes))
+	}
+	var nodes []*node
+	add := func(one *driver.URL) error {
+		n, err := readNode(one)
+		if err != nil {
+			return err
+		}
+		for _, other := range nodes {
+			if other.name == n.name {
+				return wrong(u, "", "it names a node twice: a majority of one machine is none; name each once")
+			}
+		}
+		nodes = append(nodes, n)
+		return nil
+	}
+	for _, host := range u.Hosts {
+		one := &driver.URL{Scheme: "redis", User: u.User, Password: u.Password, Hosts: []string{host}, Path: u.Path, Params: map[string][]driver.Secret{}}
+		for _, p := range nodeParams {
+			if values := u.Params[p]; len(values) > 0 {
+				one.Params[p] = values
+			}
+			if p != "timeout" && p != "nat" && len(u.Params[p]) > 0 {
+				one.Scheme = "rediss"
+			}
+		}
+		if err := add(one); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range urls {
+		one, err := driver.ParseURL(text.Reveal())
+		if err == nil && !strings.HasPrefix(one.Scheme, "redis") {
+			err = wrong(u, "node", "takes URLs that begin with redis://, rediss://, redis%2Bsentinel:// or rediss%2Bsentinel://")
+		}
+		if err == nil {
+			err = add(one)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// readNode reads the URL of one node. Its name in the list is where it is, unless name= says otherwise.
+func readNode(u *driver.URL) (*node, error) {
+	target, err := redisconn.Options(u, "name")
+	if err != nil {
+		return nil, err
+	}
+	name, err := u.Text("name", "")
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = nameOf(u)
+	}
+	if badName(name) {
+		return nil, wrong(u, "name", nameRule)
+	}
+	return &node{name: name, dial: func(ctx context.Context) (rueidis.Client, error) { return redisconn.Dial(ctx, target) }}, nil
+}
+
+const nameRule = "is 1 to 200 printable characters, without commas and spaces"
+
+func badName(name string) bool {
+	return name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f })
+}
+
+// nameOf is where a node is, as all clients would write it: with its port, and what is behind it, but without user and parameters.
+func nameOf(u *driver.URL) string {
+	port := ":6379"
+	if strings.HasSuffix(u.Scheme, "+sentinel") {
+		port = ":26379"
+	}
+	var hosts []string
+	for _, host := range u.Hosts {
+		if i := strings.LastIndexByte(host, ':'); i < 0 || strings.HasSuffix(host, "]") {
+			host += port
+		}
+		hosts = append(hosts, strings.ToLower(host))
+	}
+	path := strings.TrimSuffix(u.Path, "/0")
+	if path == "/" {
+		path = ""
+	}
+	return strings.Join(hosts, "+") + path
+}
+
+// readOptions reads the parameters that concern the locks.
+func readOptions(u *driver.URL) ([]Option, error) {
+	known := ownParams
+	if len(u.Hosts) > 0 {
+		known = append(known[:len(known):len(known)], nodeParams...)
+	}
+	if err := u.Check(known...); err != nil {
+		return nil, err
+	}
+	prefix, err := u.Text("prefix", "")
+	if err != nil {
+		return nil, err
+	}
+	opts := []Option{Prefix(prefix)}
+	if wrongAbout(opts) != "" {
+		return nil, wrong(u, "prefix", wrongAbout(opts))
+	}
+	switch tokens, err := u.Text("tokens", "on"); {
+	case err != nil:
+		return nil, err
+	case tokens == "off":
+		opts = append(opts, WithoutTokens())
+	case tokens != "on":
+		return nil, wrong(u, "tokens", "is on or off")
+	}
+	for _, p := range []struct {
+		name   string
+		option func(time.Duration) Option
+	}{{"ttl", TTL}, {"guard", Guard}, {"node-timeout", NodeTimeout}} {
+		if _, given := u.Params[p.name]; !given {
+			continue
+		}
+		d, err := u.Duration(p.name, 0)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, p.option(d))
+		if problem := wrongAbout(opts); problem != "" {
+			return nil, wrong(u, p.name, problem)
+		}
+	}
+	return opts, nil
+}
+
+func wrong(u *driver.URL, param, problem string) error {
+	return &driver.URLError{Scheme: u.Scheme, Param: param, Problem: problem}
+}
+
+// wrongAbout is what is wrong with options; "": nothing.
+func wrongAbout(opts []Option) string {
+	if w, ok := newConfig(opts).wrong.(*optionError); ok {
+		return w.problem
+	}
+	return ""
+}
+
+// An Option is for [New]. The URL has parameters of the same names.
+type Option func(*config)
+
+type config struct {
+	prefix           string
+	ttl, nodeTimeout time.Duration
+	guard            *time.Duration // nil: what the nodes have
+	untokened        bool
+	names            []string
+	wrong            error
+}
+
+// An optionError is an option that no store could have.
+type optionError struct{ option, problem string }
+
+func (e *optionError) Error() string { return fmt.Sprintf("redlock: %s %s", e.option, e.problem) }
+
+// Unwrap makes it driver.ErrRequest: a mistake of the program's, which asking again does not mend.
+func (e *optionError) Unwrap() error { return driver.ErrRequest }
+
+func newConfig(opts []Option) config {
+	var c config
+	for _, o := range opts {
+		o(&c)
+	}
+	return c
+}
+
+// Prefix begins every key and channel of the store. It is empty unless one is named, so that a lock's key is its name, as the peers have it. At
+// most 64 bytes, without spaces and control characters.
+func Prefix(text string) Option {
+	return func(c *config) {
+		c.prefix = text
+		if len(text) > 64 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			c.wrong = &optionError{"Prefix", "must be at most 64 bytes, without spaces and control characters, such as locks:"}
+		}
+	}
+}
+
+// TTL is what locks have for which the program names none: the core's default otherwise.
+func TTL(d time.Duration) Option {
+	return func(c *config) {
+		const least = 100 * time.Millisecond
+		if c.ttl = d; d < least || d > guard.MaxTTL {
+			c.wrong = &optionError{"TTL", fmt.Sprintf("must be from %v to %v, such as 10s", least, guard.MaxTTL)}
+		}
+	}
+}
+
+// Guard is how long a node does not vote after a restart, so that it votes for nobody while what it has forgotten may still count. It is at least
+// as long as every TTL, it is written into each node by its first client, and a client that names another one is refused. 0: off.
+func Guard(d time.Duration) Option {
+	return func(c *config) {
+		c.guard = &d
+		if err := guard.CheckGuard(d); err != nil {
+			c.wrong = &optionError{"Guard", err.Error()}
+		}
+	}
+}
+
+// NodeTimeout is how long one node has to answer a vote: a two-hundredth of the TTL unless it is named, at least 5 ms and at most 50 ms.
+func NodeTimeout(d time.Duration) Option {
+	return func(c *config) {
+		if c.nodeTimeout = d; d < time.Millisecond || d > 10*time.Second {
+			c.wrong = &optionError{"NodeTimeout", "must be from 1ms to 10s, such as 50ms"}
+		}
+	}
+}
+
+// WithoutTokens saves the second round: locks have no fencing token.
+func WithoutTokens() Option { return func(c *config) { c.untokened = true } }
+
+// Names are what the nodes are called, in the order of the clients, in the list that all clients of the store must agree on.
+func Names(names ...string) Option {
+	return func(c *config) {
+		c.names = names
+		for _, name := range names {
+			if badName(name) {
+				c.wrong = &optionError{"Names", nameRule}
+			}
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// A phase is how far a try has come: see "One try" in the package comment.
+type phase uint8
+
+const (
+	voting phase = iota
+	taking
+	holding
+	over
+)
+
+// A try is one round of votes for an attempt, and, if a majority granted, its hold. All of its requests go through its seats.
+type try struct {
+	s     *Store
+	q     question
+	asked driver.Instant // the clock before the first request
+	ttl   time.Duration  // that was asked for
+	waits *waits         // nil: it does not wait
+
+	mu      sync.Mutex
+	phase   phase
+	form    form
+	seats   []seat
+	votes   tally
+	takes   tally
+	token   uint64
+	quiet   bool // once it is over nobody need be told: its owner tries again
+	wasHeld bool // it has had a majority
+	ended   bool // its attempt is released: what is left at a seat is released with it
+
+	done chan struct{} // closed when it holds, or is over
+	lost error         // over: why, if no majority could be had
+}
+
+// A seat is what a try has at one node. Requests at it are sent one after the other.
+type seat struct {
+	node  *node
+	vote  answer
+	took  answer
+	busy  bool
+	asked bool     // something was sent
+	doubt bool     // something that was sent has had no answer, and may be carried out later
+	queue []func() // what is to be sent next; called with the mutex held
+}
+
+// has reports whether the node may have something of the try.
+func (s *seat) has() bool { return s.doubt || s.vote.word == done }
+
+func (s *Store) newTry(a *attempt, ttl time.Duration, number uint32, w *waits) *try {
+	t := &try{
+		s: s, q: a.question, ttl: ttl, waits: w, form: s.form(),
+		seats: make([]seat, len(s.nodes)), done: make(chan struct{}),
+		votes: tally{n: len(s.nodes)}, takes: tally{n: len(s.nodes)},
+	}
+	t.q.number = number
+	for i, n := range s.nodes {
+		t.seats[i].node = n
+	}
+	return t
+}
+
+// A round is one question to all nodes: they share its time.
+type round struct {
+	ctx      context.Context
+	cancel   context.CancelFunc
+	patience time.Duration
+
+	mu   sync.Mutex
+	open int
+}
+
+func (s *Store) newRound(patience time.Duration) *round {
+	r := &round{patience: patience, open: 1}
+	r.ctx, r.cancel = context.WithTimeout(s.work, patience)
+	return r
+}
+
+func (r *round) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open++
+}
+
+// end is called for each begin, and once for the round itself.
+func (r *round) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open--; r.open == 0 {
+		r.cancel()
+	}
+}
+
+// send sends a request at a seat, when those before it have been answered or given up. then is called with the mutex held, as send is.
+func (t *try) send(i int, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {
+	seat := &t.seats[i]
+	r.begin()
+	begin := func() {
+		seat.busy = true
+		t.s.background.begin()
+		go t.run(seat, r, request, then)
+	}
+	if seat.busy {
+		seat.queue = append(seat.queue, begin)
+		return
+	}
+	begin()
+}
+
+func (t *try) run(seat *seat, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {
+	defer t.s.background.end()
+	a := seat.node.ask(r.ctx, t.form, r.patience, request)
+	r.end()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	seat.busy = false
+	seat.asked = seat.asked || !a.unsent
+	seat.doubt = seat.doubt || a.lingers()
+	then(a)
+	for len(seat.queue) > 0 && !seat.busy {
+		next := seat.queue[0]
+		seat.queue = seat.queue[1:]
+		next()
+	}
+}
+
+// start asks all nodes for their votes.
+func (t *try) start() {
+	r := t.s.newRound(t.s.nodeTimeout(t.ttl))
+	defer r.end()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = t.s.clock.Now()
+	for i := range t.seats {
+		t.send(i, r, func(ctx context.Context, p primitive) answer { return p.vote(ctx, &t.q, t.ttl, t.waitsAt(i)) },
+			func(a answer) { t.voted(i, a) })
+	}
+}
+
+// waitsAt is how the node can tell this try's owner; nil if it cannot.
+func (t *try) waitsAt(i int) *waits {
+	if t.waits == nil || !t.s.hears(t.seats[i].node) {
+		return nil
+	}
+	return t.waits
+}
+
+// voted takes in a vote. The mutex is held, here and below.
+func (t *try) voted(i int, a answer) {
+	seat := &t.seats[i]
+	t.s.heard(seat.node, a)
+	seat.vote = a
+	if a.word == done && t.s.isTwin(seat.node, a.run) {
+		seat.vote.err = &driver.Refused{Err: ErrSameServer} // it has granted, and that must be released, but it does not count
+	}
+	if seat.counts() {
+		t.votes.yes++
+	} else {
+		t.votes.no++
+	}
+	switch t.phase {
+	case voting:
+		switch {
+		case t.votes.won():
+			t.elect()
+		case t.votes.lost():
+			t.fail(t.verdict())
+		}
+	case taking, holding:
+		if seat.counts() {
+			t.sendToken(i)
+		} else {
+			t.refuseToken()
+		}
+	case over:
+		t.free(i)
+	}
+}
+
+// elect: a majority has granted.
+func (t *try) elect() {
+	if t.form == plainForm || t.s.config.untokened {
+		t.hold()
+		return
+	}
+	token, err := t.s.tokenFor(t)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	t.phase, t.token = taking, token
+	t.takes.no = 0
+	r := t.s.newRound(t.s.nodeTimeout(t.ttl))
+	defer r.end()
+	for i := range t.seats {
+		switch {
+		case t.seats[i].counts():
+			t.sendTokenIn(i, r)
+		case t.seats[i].voted():
+			t.takes.no++
+		}
+	}
+}
+
+// counts reports whether the seat's vote is one for the try.
+func (s *seat) counts() bool { return s.vote.word == done && s.vote.err == nil }
+
+// voted reports whether the seat's vote is there.
+func (s *seat) voted() bool { return s.vote.word != failed || s.vote.err != nil }
+
+// sendToken tells the token to a node that has granted late.
+func (t *try) sendToken(i int) {
+	if t.token == 0 {
+		return
+	}
+	r := t.s.newRound(t.s.nodeTimeout(t.ttl))
+	defer r.end()
+	t.sendTokenIn(i, r)
+}
+
+func (t *try) sendTokenIn(i int, r *round) {
+	token := t.token
+	t.send(i, r, func(ctx context.Context, p primitive) answer { return p.take(ctx, &t.q, token) },
+		func(a answer) { t.tookIt(i, a) })
+}
+
+// refuseToken: one that has not granted will accept no token.
+func (t *try) refuseToken() {
+	t.takes.no++
+	if t.phase == taking && t.takes.lost() {
+		t.fail(t.verdict())
+	}
+}
+
+// tookIt takes in what a node says to the token.
+func (t *try) tookIt(i int, a answer) {
+	t.seats[i].took = a
+	if a.word == done {
+		t.takes.yes++
+	} else {
+		t.takes.no++
+	}
+	switch {
+	case t.phase == taking && t.takes.won():
+		t.hold()
+	case t.phase == taking && t.takes.lost():
+		t.fail(t.verdict())
+	}
+}
+
+// hold: the majority is there. If it came too late the try has failed.
+func (t *try) hold() {
+	if _, ok := validity(t.ttl, t.s.clock.Now().Sub(t.asked)); !ok {
+		t.fail(t.tooLate())
+		return
+	}
+	t.phase, t.wasHeld = holding, true
+	close(t.done)
+}
+
+// fail ends the try, and frees what it has.
+func (t *try) fail(why error) {
+	t.lost = why
+	t.end()
+}
+
+// end frees what the try has at every node, each when it has answered.
+func (t *try) end() {
+	if t.phase == over {
+		return
+	}
+	if t.phase != holding {
+		defer close(t.done)
+	}
+	t.phase = over
+	for i := range t.seats {
+		switch seat := &t.seats[i]; {
+		case !seat.busy:
+			t.free(i)
+		case seat.voted(): // else it is freed when it votes
+			seat.queue = append(seat.queue, func() { t.free(i) })
+		}
+	}
+}
+
+// free releases the try at a node, if that may have something of it.
+func (t *try) free(i int) {
+	seat := &t.seats[i]
+	if !seat.has() || t.ended {
+		return
+	}
+	r := t.s.newRound(releasePatience)
+	defer r.end()
+	t.release(i, r, undoing{quiet: t.quiet, ttl: t.ttl}, func(answer) {})
+}
+
+// release sends a release at a seat. If it has no answer it is repeated in the background.
+func (t *try) release(i int, r *round, u undoing, then func(answer)) {
+	seat := &t.seats[i]
+	t.send(i, r, func(ctx context.Context, p primitive) answer { return p.release(ctx, &t.q, t.doubted(seat, u)) },
+		func(a answer) {
+			if a.word == failed && !driver.Answered(a.err) {
+				seat.node.undo(t.s, &t.q, u)
+			}
+			seat.vote, seat.doubt = answer{word: gone}, false
+			then(a)
+		})
+}
+
+// doubted is u, and whether something may still be on its way to the seat: that is known when it is sent, not before.
+func (t *try) doubted(seat *seat, u undoing) undoing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u.doubt = seat.doubt
+	return u
+}
+
+// releasePatience is how long a node has to answer a release, before it is repeated in the background.
+const releasePatience = time.Second
