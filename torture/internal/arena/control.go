@@ -25,6 +25,12 @@ func Control(c control.Control, broken bool) Kind {
 					return nil, err
 				}
 				return &replicasControl{replicasArena: a, control: c, broken: broken}, nil
+			case c.Own:
+				a, err := startRedlock(ctx, c.Nodes, o)
+				if err != nil {
+					return nil, err
+				}
+				return &redlockControl{redlockArena: a, control: c, broken: broken}, nil
 			case c.Nodes > 1:
 				v, err := startVoters(ctx, c.Nodes, o.Processes)
 				if err != nil {

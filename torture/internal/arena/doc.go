@@ -44,7 +44,9 @@ type Kind struct {
 }
 
 // Kinds are the stores that there are.
-func Kinds() []Kind { return []Kind{memory(), file(), redis(), replicas(), sentinel()} }
+func Kinds() []Kind {
+	return []Kind{memory(), file(), redis(), replicas(), sentinel(), redlockOf(3), redlockOf(5)}
+}
 
 // Find returns the kind of that name.
 func Find(name string) (Kind, bool) {

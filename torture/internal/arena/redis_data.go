@@ -48,6 +48,9 @@ func lockOnce(ctx context.Context, url string, ttl time.Duration) error {
 	return errors.Join(err, locks.Close())
 }
 
+// stores are the keys in which a store keeps what it is.
+var stores = []string{"holdfast:store", "holdfast:redlock:store"}
+
 // lockKeys are those of locks.
 func lockKeys(ctx context.Context, server *servers.Redis) ([]string, error) {
 	answer, err := server.Do(ctx, "KEYS", "*")
@@ -57,7 +60,7 @@ func lockKeys(ctx context.Context, server *servers.Redis) ([]string, error) {
 	var keys []string
 	all, _ := answer.([]any)
 	for _, k := range all {
-		if key, _ := k.(string); key != "holdfast:store" && !strings.HasPrefix(key, filler) {
+		if key, _ := k.(string); !slices.Contains(stores, key) && !strings.HasPrefix(key, filler) {
 			keys = append(keys, key)
 		}
 	}
@@ -110,11 +113,13 @@ func leftIn(ctx context.Context, server *servers.Redis) ([]string, error) {
 			return nil, err
 		}
 		fields, err := server.Do(ctx, "HGETALL", key)
-		if err != nil {
-			fields = "" // no hash
+		if err != nil { // no hash
+			if fields, err = server.Do(ctx, "GET", key); err != nil {
+				fields = "" // no string either
+			}
 		}
 		shown := secrets.ReplaceAllString(fmt.Sprint(fields), "…")
-		keys[i] = fmt.Sprintf("%s (for %v ms, %.200q)", key, left, shown)
+		keys[i] = fmt.Sprintf("%s (for %v ms, %.200q)", secrets.ReplaceAllString(key, "…"), left, shown)
 	}
 	return keys, err
 }

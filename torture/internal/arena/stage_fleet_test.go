@@ -73,7 +73,12 @@ func (s *stage) dead(node int) {
 // life tells one process from the next.
 func (s *stage) life(node int) string {
 	s.Helper()
-	info, err := s.fleet().nodes[node].Info(s.Context(), "server")
+	return s.lifeOf(s.fleet().nodes[node])
+}
+
+func (s *stage) lifeOf(server *servers.Redis) string {
+	s.Helper()
+	info, err := server.Info(s.Context(), "server")
 	if err != nil {
 		s.Fatal(err)
 	}

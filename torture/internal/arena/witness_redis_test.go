@@ -13,12 +13,15 @@ import (
 	"holdfast.dev/locktest/servers"
 )
 
-// server is the one that is written to.
+// server is the one that is written to, or that chance chooses.
 func (s *stage) server() *servers.Redis {
-	if f := s.fleet(); f != nil {
-		return f.primary()
+	switch a := s.arena.(type) {
+	case *redlockArena:
+		return a.nodes[s.node()]
+	case *redisArena:
+		return a.server
 	}
-	return s.arena.(*redisArena).server
+	return s.fleet().primary()
 }
 
 // way is that of a process to it.
@@ -28,16 +31,21 @@ func (s *stage) way(process int) *netfault.Proxy {
 		return a.network[process][a.lead.Load()]
 	case *replicasArena:
 		return a.network[process][0]
+	case *redlockArena:
+		return a.network[process][s.node()]
 	}
 	return s.arena.(*redisArena).network[process][0]
 }
 
 // clock is the server whose clock the fault is about, and by how much it was stepped.
 func (s *stage) clock() (*servers.Redis, time.Duration) {
-	f, node := s.fleet(), 0
-	if f == nil {
-		return s.server(), s.arena.(*redisArena).stepped
+	switch a := s.arena.(type) {
+	case *redlockArena:
+		return s.server(), a.stepped[s.node()]
+	case *redisArena:
+		return a.server, a.stepped
 	}
+	f, node := s.fleet(), 0
 	if s.fault == driver.ClockBack {
 		node = 1 // by chance, which takes the middle
 	}

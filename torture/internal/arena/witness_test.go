@@ -31,7 +31,7 @@ var witnesses = map[driver.Fault]witness{
 
 	driver.Cut:             cut,
 	driver.ResetInReply:    resetInReply,
-	driver.Partition:       silence{requests: true, replies: true, refuses: true, on: ways}.seen,
+	driver.Partition:       partitioned(func(nodes int) int { return nodes }),
 	driver.PartitionWorker: silence{requests: true, replies: true, refuses: true, on: 1}.seen,
 	driver.LoseRequests:    silence{requests: true, on: 1}.seen,
 	driver.LoseReplies:     silence{replies: true, on: 1}.seen,
@@ -61,6 +61,12 @@ var witnesses = map[driver.Fault]witness{
 	driver.OldAgain:       oldAgain,
 	driver.ReplicasCut:    replicasCut,
 	driver.ReplicaStop:    replicaStop,
+
+	driver.PartitionNode:     partitioned(func(int) int { return 1 }),
+	driver.PartitionMajority: partitioned(func(nodes int) int { return nodes/2 + 1 }),
+	driver.ForgetMinority:    forgotten(func(nodes int) int { return (nodes - 1) / 2 }),
+	driver.ForgetMajority:    forgotten(func(nodes int) int { return nodes/2 + 1 }),
+	driver.ForgetInTurn:      forgottenInTurn,
 }
 
 // Every fault of every kind does what it says, and is over when it is over.

@@ -150,7 +150,7 @@ func parse(text string) (Control, Options, error) {
 
 // All returns the controls, in the order of their numbers.
 func All() []Control {
-	return []Control{n1(), n2(), n3(), n4(), n5(), n7(), n8(), n9(), n10(), n11(), n14(), n15(), n16()}
+	return []Control{n1(), n2(), n3(), n4(), n5(), n6(), n7(), n8(), n9(), n10(), n11(), n14(), n15(), n16()}
 }
 
 // Find returns the control of that name.

@@ -45,7 +45,7 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	if want := "N1 N2 N3 N4 N5 N7 N8 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
+	if want := "N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N14 N15 N16"; strings.Join(names, " ") != want {
 		t.Errorf("the controls are %v; they should be %s", names, want)
 	}
 	if _, ok := Find("N99"); ok {
@@ -98,7 +98,7 @@ func TestOpenNobody(t *testing.T) {
 func TestOpenOther(t *testing.T) {
 	b := newBench(t, "N7")
 	all := Options{Addr: b.server.Addr(), More: []string{b.more[0].Addr(), b.more[1].Addr()}}
-	for name, o := range map[string]Options{"N5": {Addr: all.Addr}, "N7": {Addr: all.Addr}, "N1": all} {
+	for name, o := range map[string]Options{"N5": {Addr: all.Addr}, "N6": all, "N7": {Addr: all.Addr}, "N1": all} {
 		c, _ := Find(name)
 		if s, err := c.Open(b.ctx(), o); err == nil {
 			s.Close()

@@ -85,7 +85,7 @@ func TestTortureMistakes(t *testing.T) {
 	w.wrong(`--workers does not take "many"`+helpTorture, "torture", "--workers", "many")
 	w.wrong(`--duration takes a time: seconds such as 10 or 0.5, or 500ms, 30s, 5m, 2h; not "-3s"`, "torture", "--duration", "-3s")
 	w.wrong(`unknown flag --fault; did you mean --faults? "holdfast help torture" lists the flags`, "torture", "--fault", "cut")
-	w.wrong(`torture starts stores of its own and takes no URL; --store takes all, memory, file, redis, redis-replicas, redis-sentinel`,
+	w.wrong(`torture starts stores of its own and takes no URL; --store takes all, memory, file, redis, redis-replicas, redis-sentinel, redlock-3, redlock-5`,
 		"torture", "--store", "redis://:"+canary+"@localhost")
 
 	dir := w.bundle(false)
