@@ -85,7 +85,12 @@ func (h Holder) describe() string {
 		label = "someone without a label"
 	}
 	how := fmt.Sprintf("token %d", h.Token)
+	if h.Token == 0 {
+		how = "without a token"
+	}
 	switch {
+	case h.Token == 0 && h.Left == Forever:
+		how = "it never expires" // and nobody says when it began
 	case h.Mode == Shared:
 		how = "reading, " + how
 	case h.Mode == Permits:
@@ -93,6 +98,9 @@ func (h Holder) describe() string {
 	}
 	if h.Broken {
 		how += ", told to end, not released yet"
+	}
+	if h.Held == 0 && h.Token == 0 {
+		return fmt.Sprintf("%q (%s)", label, how)
 	}
 	return fmt.Sprintf("%q for %v (%s)", label, round(h.Held), how)
 }

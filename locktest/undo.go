@@ -42,6 +42,9 @@ func lostAnswer(t *trial, linked *client, faults Faults, direct *client, r *driv
 // arrives waits until the store has granted r, whose answer is held back.
 func (t *trial) arrives(direct *client, r *driver.Request) {
 	t.Helper()
+	if !t.guarantees.FIFO { // a request that finds the probe there is not queued, and its sender waits for the answer before it asks again
+		driver.Sleep(t.ctx, glimpse)
+	}
 	t.until("the arrival of a request whose answer is held back", func() bool {
 		probe := *r
 		probe.Attempt, probe.NoWait, probe.Keep = t.attempts.Next(), true, 0

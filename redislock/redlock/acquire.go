@@ -67,7 +67,7 @@ func (s *Store) acquire(ctx context.Context, r *driver.Request, a *attempt) (*dr
 		return grant, err
 	}
 	if r.NoWait {
-		return s.once(ctx, a, r, nil)
+		return s.tryOnce(ctx, a, r)
 	}
 	key := a.question.keys[0]
 	w := s.stand(r, a)
@@ -126,6 +126,40 @@ func (t *try) finish() {
 	t.end()
 }
 
+// tryOnce tries without waiting for anybody. A vote that nobody has won says nothing of whether the lock is held: it is repeated, a few times.
+func (s *Store) tryOnce(ctx context.Context, a *attempt, r *driver.Request) (*driver.Grant, error) {
+	const most = 4
+	for i := 1; ; i++ {
+		grant, err := s.once(ctx, a, r, nil)
+		s.mu.Lock()
+		split := a.last != nil && a.last.isSplit()
+		s.mu.Unlock()
+		held, taken := err.(*driver.Held)
+		if !split || !taken || i == most {
+			return grant, err
+		}
+		if err := driver.Sleep(ctx, held.RetryIn); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (t *try) isSplit() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.split
+}
+
+// beyond makes the numbers of further tries greater than n: another client has used it for the same attempt.
+func (s *Store) beyond(n uint32) {
+	for {
+		last := s.tries.Load()
+		if last >= n || s.tries.CompareAndSwap(last, n) {
+			return
+		}
+	}
+}
+
 // await waits until a try holds, or is over.
 func (s *Store) await(ctx context.Context, a *attempt, t *try) error {
 	select {
@@ -168,12 +202,31 @@ func (s *Store) once(ctx context.Context, a *attempt, r *driver.Request, w *wait
 	if lost == nil {
 		return nil, errUndone
 	}
+	if s.isDead(t) {
+		return nil, errUndone
+	}
 	if other := s.adopt(a, t); other != nil {
 		if grant, err := s.again(ctx, other, r.TTL); grant != nil || err != nil {
 			return grant, err
 		}
 	}
 	return nil, lost
+}
+
+// isDead reports whether the attempt was released, by another client. If only tries of that one are dead this client's are numbered beyond them.
+func (s *Store) isDead(t *try) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.seats {
+		v := t.seats[i].vote
+		if v.word == undone && v.try == lastTry {
+			return true
+		}
+		if n, err := strconv.ParseUint(v.try, 16, 32); v.word == undone && err == nil {
+			s.beyond(uint32(n))
+		}
+	}
+	return false
 }
 
 // adopt finds the hold of the attempt that it got by another client: a majority says so, and by which try.
@@ -207,6 +260,7 @@ func (s *Store) adopt(a *attempt, t *try) *try {
 		other.seats[i].vote = answer{word: done} // as far as is known
 	}
 	close(other.done)
-	a.tries, a.last = max(a.tries, uint32(n)), other
+	s.beyond(uint32(n))
+	a.last = other
 	return other
 }

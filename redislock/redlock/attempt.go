@@ -17,7 +17,6 @@ type attempt struct {
 
 	// Guarded by the store's mutex.
 	calls  int
-	tries  uint32
 	last   *try           // the newest; nil: there was none
 	waited bool           // it has stood in line
 	left   driver.Instant // when its last call ended
@@ -50,7 +49,7 @@ func (s *Store) join(r *driver.Request) *attempt {
 func (s *Store) newAttempt(r *driver.Request) *attempt {
 	secret := r.Attempt.Reveal()
 	return &attempt{
-		question: question{attempt: secret, label: r.Label,
+		question: question{attempt: secret, label: r.Label, alone: len(s.nodes) == 1 && !s.config.untokened,
 			keys: []string{s.keys.lock(r.Name), s.keys.store(), s.keys.undone() + secret, s.keys.waiting(r.Name)}},
 		turn: make(chan struct{}, 1), undone: make(chan struct{}),
 	}
@@ -103,8 +102,7 @@ func (s *Store) next(a *attempt, ttl time.Duration, w *waits) *try {
 	if a.ended {
 		return nil
 	}
-	a.tries++
-	a.last = s.newTry(a, ttl, a.tries, w)
+	a.last = s.newTry(a, ttl, s.tries.Add(1), w)
 	return a.last
 }
 

@@ -66,8 +66,9 @@ type answer struct {
 	run    string // the id of the server process; done or guarded, of a vote
 	left   time.Duration
 	holder driver.Holder // held
-	try    string        // already: its number
-	token  uint64        // already
+	mark   string        // held: the same on every node, if the holder is
+	try    string        // already: its number; undone: of the last that is dead
+	token  uint64        // already; done, of the vote of a node that is the only one
 	free   bool          // gone: nobody has the key
 	by     driver.Broken // broken; with gone: it has ended, too
 	ended  bool          // broken
@@ -82,6 +83,7 @@ type question struct {
 	attempt string
 	number  uint32 // of the try
 	label   string
+	alone   bool // there is one node only: it decides on the token
 }
 
 // id is the attempt and the number of the try, as in the value.
@@ -137,7 +139,7 @@ func (b ballotBox) call(ctx context.Context, function string, q *question, args 
 		return r, answer{word: done}
 	case saysHeld:
 		left, holder := readHolder(r)
-		return r, answer{word: held, left: left, holder: holder}
+		return r, answer{word: held, left: left, holder: holder, mark: r.Text(1)}
 	case saysAlready:
 		return r, answer{word: already, try: r.Text(0), token: uint64(r.Number(1)), left: r.Span(2)}
 	case saysGone:
@@ -145,7 +147,7 @@ func (b ballotBox) call(ctx context.Context, function string, q *question, args 
 	case saysBroken:
 		return r, answer{word: broken, by: driver.Broken{By: r.Text(0), Now: r.Number(1) == 1}, ended: r.Number(2) == 1, left: r.Span(3)}
 	case saysUndone:
-		return r, answer{word: undone}
+		return r, answer{word: undone, try: r.Text(0)}
 	case guard.SaysGuarded:
 		return r, answer{word: guarded, left: r.Span(0)}
 	case guard.SaysBound:
@@ -163,11 +165,11 @@ func readHolder(r guard.Reply) (left time.Duration, h driver.Holder) {
 		left = driver.Forever
 	}
 	h = driver.Holder{Mode: driver.Exclusive, Left: left}
-	if r.Number(1) < 0 {
+	if r.Number(2) < 0 {
 		h.Label = foreign
 		return left, h
 	}
-	h.Token, h.Held, h.Broken, h.Label = uint64(r.Number(1)), r.Span(2), r.Text(3) == "b", r.Text(4)
+	h.Token, h.Held, h.Broken, h.Label = uint64(r.Number(2)), r.Span(3), r.Text(4) == "b", r.Text(5)
 	return left, h
 }
 
@@ -179,10 +181,10 @@ func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *
 	if w != nil {
 		channel, waited, known = w.channel, guard.Micros(w.for_), flag(w.known)
 	}
-	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known)
+	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known, flag(q.alone))
 	switch a.word {
 	case done:
-		a.vote, a.run = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2)
+		a.vote, a.run, a.token = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2), uint64(r.Number(3))
 	case guarded:
 		a.vote, a.run = vote{clock: uint64(r.Number(1))}, r.Text(2)
 	}
@@ -237,7 +239,7 @@ func (b ballotBox) look(ctx context.Context, q *question) answer {
 	}
 	inside.Rest = inside.Rest[1:]
 	_, holder := readHolder(inside)
-	return answer{word: held, holder: holder, left: r.Span(0)}
+	return answer{word: held, holder: holder, mark: inside.Text(1), left: r.Span(0)}
 }
 
 func flag(b bool) string {

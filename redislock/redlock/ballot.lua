@@ -12,11 +12,11 @@
 --
 -- Replies, but for those of the guard (S, P, U, X):
 --   G …   done
---   H left token held state label   somebody else has it; left -1: for ever; token -1: it is not ours
+--   H left mark token held state label   somebody else has it; left -1: for ever; mark: the same on every node, and no secret; token -1: it is not ours
 --   A try token left                the attempt has it already, by that try
 --   N free                          it is not there: nobody has the key (1), or somebody else (0)
 --   B by now gone left              the hold was broken
---   T                               it was undone before
+--   T n                             it was undone before, as all tries up to n
 
 local ATTEMPT, TRY = 48, 56
 local WAITS = 60000 -- how long who waits is remembered, if nobody comes to ask, in milliseconds
@@ -79,8 +79,11 @@ end
 
 local function is_dead(try)
   local n = tomb()
-  return n and string.sub(try, ATTEMPT + 1) <= n
+  return n and string.sub(try, ATTEMPT + 1) <= n and {'T', n}
 end
+
+-- mark tells holders apart, without what they could be released by.
+local function mark(text) return string.sub(redis.sha1hex(text), 1, 12) end
 
 -- held describes whoever has the key.
 local function held(value, now)
@@ -90,9 +93,9 @@ local function held(value, now)
   end
   local v = read(value)
   if not v then
-    return {'H', left, -1, 0, '', ''}
+    return {'H', left, mark(value), -1, 0, '', ''}
   end
-  return {'H', left, v.token, math.max(0, now - v.since), v.state, v.label}
+  return {'H', left, mark(v.try), v.token, math.max(0, now - v.since), v.state, v.label}
 end
 
 -- entered begins a call that can grant or renew. It returns the store, or nil and what to reply.
@@ -122,7 +125,7 @@ local function put(try, token, state, label, ttl, now)
 end
 
 -- vote: ARGV 2 try, 3 ttl, 4 label, 5 the channel on which it is told ('': it does not wait), 6 how long it has waited, 7 whether it may be among those
--- who wait (1 or 0).
+-- who wait (1 or 0), 8 whether there are no other nodes (1 or 0): then no second round is needed, and the token is decided here.
 local function vote()
   local now = clock()
   local st, reply = entered(now)
@@ -132,17 +135,22 @@ local function vote()
   local try, ttl, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
   if ttl > longest(st) then
     return {'X'}
-  elseif is_dead(try) then
-    return {'T'}
-  elseif st.left > 0 then
-    return {'U', st.left, now, run_id()}
   end
-  reply = put(try, 0, 'v', ARGV[4], ttl, now)
+  reply = is_dead(try) or st.left > 0 and {'U', st.left, now, run_id()}
+  if reply then
+    return reply
+  end
+  local taken, token, state = taken_by_now(st), 0, 'v'
+  if ARGV[8] == '1' then
+    token, state = math.max(taken, now) + 1, 'h'
+  end
+  reply = put(try, token, state, ARGV[4], ttl, now)
   if not reply then
     if ARGV[7] == '1' then
       redis.call('ZREM', KEYS[4], channel)
     end
-    return {'G', taken_by_now(st), now, run_id()}
+    accept(st, token)
+    return {'G', taken, now, run_id(), token}
   end
   if reply[1] == 'H' and channel ~= '' then
     redis.call('ZADD', KEYS[4], digits(now - ARGV[6]), channel)
@@ -223,10 +231,9 @@ local function repair()
     return reply
   end
   local ttl, token = math.min(tonumber(ARGV[3]), longest(st)), tonumber(ARGV[5])
-  if is_dead(ARGV[2]) then
-    return {'T'}
-  elseif st.left > 0 then
-    return {'U', st.left}
+  reply = is_dead(ARGV[2]) or st.left > 0 and {'U', st.left}
+  if reply then
+    return reply
   end
   reply = put(ARGV[2], token, 'h', ARGV[4], ttl, now)
   if not reply then

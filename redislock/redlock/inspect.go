@@ -57,21 +57,13 @@ func (s *Store) inspect(ctx context.Context, name string) (info *driver.Info, ou
 	}
 	info = &driver.Info{Name: name, Mode: driver.Exclusive}
 	var guards []time.Duration
-	counts := make(map[string][]driver.Holder)
-	answered := 0
 	for _, a := range answers {
-		switch a.word {
-		case held, already:
-			key := strconv.FormatUint(a.holder.Token, 10) + a.holder.Label
-			counts[key] = append(counts[key], a.holder)
-		case failed:
-			continue
+		if a.word != failed {
+			guards = append(guards, a.left)
 		}
-		answered++
-		guards = append(guards, a.left)
 	}
 	q2 := majority(len(s.nodes))
-	if answered < q2 {
+	if len(guards) < q2 {
 		t := s.newTry(&attempt{}, guard.MinTTL, 0, nil)
 		return nil, false, t.nodesError(answers)
 	}
@@ -79,16 +71,11 @@ func (s *Store) inspect(ctx context.Context, name string) (info *driver.Info, ou
 	if s.form() == fullForm {
 		info.Guard = guards[q2-1] // the majority that votes soonest
 	}
-	for _, same := range counts {
-		if len(same) < q2 {
-			continue // the rest of an earlier hold, or votes of somebody who did not get it
+	for _, same := range byMark(answers) {
+		if len(same) >= q2 { // else it is the rest of an earlier hold, or votes of somebody who did not get it
+			h := combined(same)
+			info.Holders, ours = append(info.Holders, h), h.Label != foreign || h.Token != 0
 		}
-		h := same[0]
-		for _, other := range same {
-			h.Left, h.Held = max(h.Left, other.Left), max(h.Held, other.Held)
-		}
-		info.Holders = append(info.Holders, h)
-		ours = h.Label != foreign || h.Token != 0
 	}
 	return info, ours, nil
 }

@@ -80,7 +80,7 @@ func (s *Store) open(ctx context.Context) error {
 				return &driver.NodeError{Node: n.Node, Err: r.err}
 			}
 		case <-grace:
-			return nil
+			return s.twins()
 		}
 		if count.won() && grace == nil {
 			grace = time.After(openGrace) // for the others, so that what is wrong with them is told

@@ -75,10 +75,11 @@ func (p plain) look(ctx context.Context, q *question) answer {
 	if left == -1 {
 		a.left = driver.Forever
 	}
+	a.mark = value
 	a.holder = driver.Holder{Mode: driver.Exclusive, Left: a.left, Label: foreign}
 	try, label, ours := readValue(value)
 	if ours {
-		a.holder.Label = label
+		a.holder.Label, a.mark = label, try
 	}
 	if q.attempt != "" && ours && strings.HasPrefix(try, q.attempt) {
 		a.word, a.try = already, try[len(q.attempt):]

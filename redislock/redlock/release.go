@@ -20,7 +20,7 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	s.mu.Lock()
 	t, waited := a.last, a.waits(s.clock.Now(), r.TTL)
 	s.mu.Unlock()
-	if t == nil && known && a.tries == 0 && waited { // it stood in line, and has asked nobody
+	if t == nil && known && waited { // it stood in line, and has asked nobody
 		s.forget(r, 0)
 		return nil
 	}

@@ -32,8 +32,8 @@ type Store struct {
 	end        context.CancelFunc
 	work       context.Context // ends when Close has let requests end
 	endWork    context.CancelFunc
-	background works        // requests under way, and what is repeated
-	splits     atomic.Int64 // votes that nobody won
+	background works         // requests under way, and what is repeated
+	tries      atomic.Uint32 // numbers them: a number is used once
 
 	mu       sync.Mutex
 	attempts map[who]*attempt

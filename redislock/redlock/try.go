@@ -37,8 +37,9 @@ type try struct {
 	wasHeld bool // it has had a majority
 	ended   bool // its attempt is released: what is left at a seat is released with it
 
-	done chan struct{} // closed when it holds, or is over
-	lost error         // over: why, if no majority could be had
+	done  chan struct{} // closed when it holds, or is over
+	lost  error         // over: why, if no majority could be had
+	split bool          // over: several tried at once, and nobody has a majority
 }
 
 // A seat is what a try has at one node. Requests at it are sent one after the other.
@@ -187,7 +188,8 @@ func (t *try) voted(i int, a answer) {
 
 // elect: a majority has granted.
 func (t *try) elect() {
-	if t.form == plainForm || t.s.config.untokened {
+	if t.form == plainForm || t.s.config.untokened || t.q.alone {
+		t.token = t.seats[0].vote.token // 0 but of a node that is the only one
 		t.hold()
 		return
 	}

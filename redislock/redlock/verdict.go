@@ -18,7 +18,7 @@ func (t *try) verdict() error {
 	var holders []answer
 	for i := range t.seats {
 		switch a := t.seats[i].vote; a.word {
-		case held, already, gone:
+		case held, already, gone, undone:
 			taken = append(taken, a.left)
 			holders = append(holders, a)
 		case guarded:
@@ -54,24 +54,35 @@ func (t *try) heldBy(holders []answer, taken []time.Duration) error {
 	if h.RetryIn == driver.Forever {
 		h.RetryIn = 0
 	}
-	for len(holders) > 0 {
-		first := holders[0].holder
-		same := func(a answer) bool {
-			return a.holder.Label == first.Label && a.holder.Token == first.Token && a.word == holders[0].word
-		}
-		some := slices.Clone(holders)
-		some = slices.DeleteFunc(some, func(a answer) bool { return !same(a) })
-		holders = slices.DeleteFunc(holders, same)
-		if len(some) > n-q && some[0].word == held { // of those that have not answered the rest may have it too
-			for _, a := range some {
-				first.Left, first.Held = max(first.Left, a.holder.Left), max(first.Held, a.holder.Held)
-			}
-			h.Holders = append(h.Holders, first)
+	for _, same := range byMark(holders) {
+		if len(same) > n-q { // those that have not answered may have voted for it too
+			h.Holders = append(h.Holders, combined(same))
 		}
 	}
-	if len(h.Holders) == 0 || h.Holders[0].Token == 0 && h.Holders[0].Label != foreign { // a split vote, or one that is not decided yet
-		t.s.splits.Add(1)
+	if len(h.Holders) == 0 {
+		t.split = true
 		h.RetryIn = t.elapsed() + rand.N(2*t.elapsed()+2*time.Millisecond)
+	}
+	return h
+}
+
+// byMark sorts what nodes say of holders by who it is.
+func byMark(holders []answer) map[string][]answer {
+	marks := make(map[string][]answer)
+	for _, a := range holders {
+		if a.word == held {
+			marks[a.mark] = append(marks[a.mark], a)
+		}
+	}
+	return marks
+}
+
+// combined is one holder, as several nodes tell of it: as long as the most patient of them says.
+func combined(same []answer) driver.Holder {
+	h := same[0].holder
+	for _, a := range same {
+		h.Left, h.Held, h.Token = max(h.Left, a.holder.Left), max(h.Held, a.holder.Held), max(h.Token, a.holder.Token)
+		h.Broken = h.Broken || a.holder.Broken
 	}
 	return h
 }
