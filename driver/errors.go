@@ -89,17 +89,17 @@ func (h Holder) describe() string {
 		how = "without a token"
 	}
 	switch {
-	case h.Token == 0 && h.Left == Forever:
-		how = "it never expires" // and nobody says when it began
 	case h.Mode == Shared:
 		how = "reading, " + how
 	case h.Mode == Permits:
 		how = countPermits(h.N) + ", " + how
+	case h.Token == 0 && h.Left == Forever: // of a kernel's lock there is a token
+		how = "it never expires"
 	}
 	if h.Broken {
 		how += ", told to end, not released yet"
 	}
-	if h.Held == 0 && h.Token == 0 {
+	if h.Held == 0 && h.Token == 0 { // nobody knows since when
 		return fmt.Sprintf("%q (%s)", label, how)
 	}
 	return fmt.Sprintf("%q for %v (%s)", label, round(h.Held), how)

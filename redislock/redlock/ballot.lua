@@ -19,7 +19,7 @@
 --   T n                             it was undone before, as all tries up to n
 
 local ATTEMPT, TRY = 48, 56
-local WAITS = 60000 -- how long who waits is remembered, if nobody comes to ask, in milliseconds
+local LEAST_WAIT = 750 -- for so long at least who waits is remembered, if it does not come to ask, in milliseconds: it asks more often
 local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
 local NO_TRY = '00000000'
 
@@ -124,6 +124,12 @@ local function put(try, token, state, label, ttl, now)
   return held(value, now)
 end
 
+-- stand adds a channel to those who wait, by since when it does.
+local function stand(since, channel, ttl)
+  redis.call('ZADD', KEYS[4], digits(since), channel)
+  redis.call('PEXPIRE', KEYS[4], math.max(LEAST_WAIT, millis(ttl), redis.call('PTTL', KEYS[4])))
+end
+
 -- vote: ARGV 2 try, 3 ttl, 4 label, 5 the channel on which it is told ('': it does not wait), 6 how long it has waited, 7 whether it may be among those
 -- who wait (1 or 0), 8 whether there are no other nodes (1 or 0): then no second round is needed, and the token is decided here.
 local function vote()
@@ -153,8 +159,7 @@ local function vote()
     return {'G', taken, now, run_id(), token}
   end
   if reply[1] == 'H' and channel ~= '' then
-    redis.call('ZADD', KEYS[4], digits(now - ARGV[6]), channel)
-    redis.call('PEXPIRE', KEYS[4], WAITS)
+    stand(now - ARGV[6], channel, ttl)
   end
   return reply
 end
@@ -276,8 +281,7 @@ local function release()
     entomb(ARGV[5], tonumber(ARGV[4]), '', '')
   end
   if ARGV[7] ~= '' then
-    redis.call('ZADD', KEYS[4], digits(now - ARGV[8]), ARGV[7])
-    redis.call('PEXPIRE', KEYS[4], WAITS)
+    stand(now - ARGV[8], ARGV[7], tonumber(ARGV[4]))
   end
   if ARGV[6] ~= '1' and (found or not value) then
     tell_next()
@@ -285,7 +289,7 @@ local function release()
   return {found and 'G' or 'N', value and 0 or 1}
 end
 
--- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it, 5 the ttl for which it is remembered. KEYS[3] is not known: it follows from the value.
+-- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it. KEYS[3] is not known: it follows from the value.
 local function break_hold()
   local value = redis.call('GET', KEYS[1])
   local v = value and read(value)
@@ -293,13 +297,13 @@ local function break_hold()
     return {'N', value and 0 or 1}
   end
   KEYS[3] = KEYS[3] .. string.sub(v.try, 1, ATTEMPT)
-  local ttl = tonumber(ARGV[5])
+  local left = math.max(LEAST_TTL, redis.call('PTTL', KEYS[1]) * 1000) -- for so long its holder may believe in it, and ask
   if ARGV[3] == '1' then
-    entomb(string.sub(v.try, ATTEMPT + 1), ttl, '1', ARGV[4])
+    entomb(string.sub(v.try, ATTEMPT + 1), left, '1', ARGV[4])
     redis.call('DEL', KEYS[1])
     tell_next()
   else
-    entomb(NO_TRY, ttl + redis.call('PTTL', KEYS[1]) * 1000, '0', ARGV[4]) -- no try is dead, but its owner may ask why it ended
+    entomb(NO_TRY, 2 * left, '0', ARGV[4]) -- no try is dead, but its owner may ask why it ended
     redis.call('SET', KEYS[1], value_of(v.try, v.token, v.since, 'b', string.gsub(ARGV[4], '|', '/'), v.label), 'KEEPTTL')
   end
   return {'G'}

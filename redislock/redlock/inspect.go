@@ -179,7 +179,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 		if !ok {
 			return answer{err: errPlain, unsent: true}
 		}
-		_, a := box.call(ctx, fnBreak, q, strconv.FormatUint(b.Token, 10), flag(b.Now), b.By, guard.Micros(breakStay))
+		_, a := box.call(ctx, fnBreak, q, strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
 		return a
 	})
 	if err := ctx.Err(); err != nil {
@@ -203,6 +203,3 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	}
 	return s.newTry(&attempt{}, guard.MinTTL, 0, nil).nodesError(answers)
 }
-
-// breakStay is how long a hold that was broken is remembered, so that its holder is told why it has ended.
-const breakStay = time.Minute
