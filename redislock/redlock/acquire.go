@@ -83,7 +83,7 @@ func (s *Store) acquire(ctx context.Context, r *driver.Request, a *attempt) (*dr
 	}
 	own := *r
 	own.Waiting = func(p driver.Progress) { s.tellAll(key, p) }
-	return driver.Watch(ctx, &own, pauses, w.woken, func(ctx context.Context) (*driver.Grant, error) {
+	return driver.Watch(ctx, &own, s.pauses, w.woken, func(ctx context.Context) (*driver.Grant, error) {
 		return s.once(ctx, a, r, s.asking(w, key))
 	})
 }

@@ -27,6 +27,7 @@ type Store struct {
 	keys    keyspace
 	clock   driver.Clock
 	channel string
+	pauses  driver.Backoff // from one try to the next, of who waits
 
 	life       context.Context // ends with Close
 	end        context.CancelFunc
@@ -75,7 +76,7 @@ func New(clients []rueidis.Client, opts ...Option) *Store {
 func newStore(nodes []*node, owned bool, c config) *Store {
 	s := &Store{
 		nodes: nodes, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
-		attempts: make(map[who]*attempt), lines: make(map[string]*line),
+		pauses: pauses, attempts: make(map[who]*attempt), lines: make(map[string]*line),
 	}
 	var names []string
 	for _, n := range nodes {

@@ -173,7 +173,10 @@ func (t *try) voted(i int, a answer) {
 		case t.votes.won():
 			t.elect()
 		case t.votes.lost():
-			t.fail(t.verdict())
+			// A majority is out of reach. If that is because nodes do not answer, the others may know why: they are waited for.
+			if why := t.verdict(); t.votes.yes+t.votes.no == t.votes.n || driver.Answered(why) {
+				t.fail(why)
+			}
 		}
 	case taking, holding:
 		if seat.counts() {
