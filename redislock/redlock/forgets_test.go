@@ -1,0 +1,128 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/locktest/servers"
+)
+
+// TestNodeForgets: a hold has a bare majority. One of its nodes restarts without memory, inside the TTL, and could vote again, for somebody else.
+// With a guard it does not, until the hold has run out. Without one the same test sees two holders (N6 of the torture's controls).
+func TestNodeForgets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, guard string
+		options     []servers.RedisOption
+		doubled     bool
+	}{
+		{"guarded", "3s", nil, false},
+		{"guard off", "0", nil, true},
+		{"guarded, with old data", "3s", []servers.RedisOption{servers.RedisSet("save", "3600 1000000")}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			g := startGroup(t, 3, c.options...)
+			a, b := g.open("&node-timeout=500ms&guard="+c.guard), g.open("&node-timeout=500ms&guard="+c.guard)
+			warm := ask("lock", 2*time.Second)
+			a.grant(warm) // when the guard of the start is over
+			if err := a.release(warm); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "all nodes have let go", func() bool { return len(g.has("lock")) == 0 })
+			g.block("lock", 2)
+			first := a.grant(ask("lock", 2500*time.Millisecond))
+			g.unblock("lock", 2) // it was somebody's who has ended
+			g.forgets(1)
+			second := b.grant(ask("lock", 2*time.Second))
+			got := b.Clock().Now()
+			if doubled := got.Before(end(first)); doubled != c.doubled {
+				t.Errorf("the second was granted %v after the first could be believed no longer; doubled: %v", got.Sub(end(first)), doubled)
+			}
+			if second.Token <= first.Token {
+				t.Errorf("token %d after %d", second.Token, first.Token)
+			}
+		})
+	}
+}
+
+// TestGuardedNodes: a store whose nodes have just started says for how long it grants nothing, and why.
+func TestGuardedNodes(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=5s")
+	_, err := a.try(ask("lock", time.Second))
+	var guarded *driver.Guarded
+	if !errors.As(err, &guarded) || guarded.Left <= 0 || guarded.Left > 5*time.Second || guarded.Why == "" {
+		t.Fatalf("the answer is %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	told := make(chan driver.Progress, 1)
+	r := ask("lock", time.Second)
+	r.Waiting = func(p driver.Progress) {
+		select {
+		case told <- p:
+		default:
+		}
+	}
+	if _, err := a.Acquire(ctx, r); !errors.As(err, &guarded) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the answer is %v", err)
+	}
+	if p := <-told; p.Guard <= 0 {
+		t.Errorf("who waits was told %+v", p)
+	}
+	info, err := a.Inspect(t.Context(), "lock", driver.Exclusive)
+	if err != nil || info.Guard <= 0 {
+		t.Errorf("inspected: %+v, %v", info, err)
+	}
+}
+
+// TestTokensRise: whatever nodes are lost, with their memory or without, tokens rise. Randomly; HOLDFAST_LONG=1 makes it long.
+func TestTokensRise(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rounds := 12
+	if os.Getenv("HOLDFAST_LONG") != "" {
+		rounds = 200
+	}
+	for _, n := range []int{3, 5} {
+		t.Run(map[int]string{3: "three nodes", 5: "five nodes"}[n], func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, uint64(n)))
+			g := startGroup(t, n)
+			members := []*member{g.open("&guard=300ms&node-timeout=100ms"), g.open("&guard=300ms&node-timeout=100ms")}
+			last := uint64(0)
+			for round := range rounds {
+				for _, node := range random.Perm(n)[:random.IntN(n+1)] { // also all of them
+					switch random.IntN(3) {
+					case 0:
+						g.forgets(node)
+					case 1:
+						g.do(node, "FUNCTION", "FLUSH")
+					case 2:
+						g.do(node, "CLIENT", "KILL", "TYPE", "normal")
+					}
+				}
+				for range 1 + random.IntN(4) {
+					m := members[random.IntN(len(members))]
+					r := ask("lock", 200*time.Millisecond)
+					grant := m.grant(r)
+					if grant.Token <= last {
+						t.Fatalf("round %d: token %d after %d", round, grant.Token, last)
+					}
+					last = grant.Token
+					if random.IntN(4) > 0 {
+						m.Release(t.Context(), r) // whatever comes of it
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package redlock_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/locktest/netfault"
+)
+
+// TestLateReplies: all nodes grant, and say so when the TTL has passed. That is no hold (N7): by then it is somebody else's.
+func TestLateReplies(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a, b := g.open("&guard=0&node-timeout=10s"), g.open("&guard=0&node-timeout=10s")
+	for _, way := range a.ways {
+		way.HoldReplies()
+	}
+	r := ask("lock", 500*time.Millisecond)
+	result := make(chan *driver.Grant, 1)
+	go func() {
+		grant, _ := a.try(r)
+		result <- grant
+	}()
+	until(t, "all nodes have granted it", func() bool { return len(g.has("lock")) == 3 })
+	second := b.grant(ask("lock", 20*time.Second)) // when it has run out
+	for _, way := range a.ways {
+		way.Resume()
+	}
+	if grant := <-result; grant != nil && b.Clock().Now().Before(end(grant)) {
+		t.Fatalf("a hold was believed in that has run out: token %d, beside token %d", grant.Token, second.Token)
+	}
+	if left, err := second.Lease.Renew(t.Context(), 0); err != nil || left <= 0 {
+		t.Errorf("the second holder's: %v, %v", left, err)
+	}
+}
+
+// TestSleepsBetweenRounds: a client has a majority of votes and stands still. Meanwhile its keys are lost, and somebody else holds the lock, though the
+// sleeper's TTL is long and has not passed: the nodes refuse its token.
+func TestSleepsBetweenRounds(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a, b := g.open("&guard=0&node-timeout=10s"), g.open("&guard=0&node-timeout=10s")
+	for _, way := range a.ways {
+		way.HoldReplies()
+	}
+	r := ask("lock", time.Minute)
+	result := make(chan *driver.Grant, 1)
+	go func() {
+		grant, _ := a.try(r)
+		result <- grant
+	}()
+	until(t, "all nodes have granted it", func() bool { return len(g.has("lock")) == 3 })
+	g.unblock("lock", 0, 1) // an administrator; a third one remains
+	second := b.grant(ask("lock", 20*time.Second))
+	for _, way := range a.ways {
+		way.Resume()
+	}
+	if grant := <-result; grant != nil {
+		t.Fatalf("a sleeper was given token %d, beside token %d", grant.Token, second.Token)
+	}
+	if left, err := second.Lease.Renew(t.Context(), 0); err != nil || left <= 0 {
+		t.Errorf("the second holder's: %v, %v", left, err)
+	}
+	until(t, "what the sleeper had at the third node is gone", func() bool { return len(g.has("lock")) == 2 })
+}
+
+// TestLateVote: a vote arrives at a node when its attempt has been released, by another connection. A tombstone refuses it.
+func TestLateVote(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		interrupt func(way *netfault.Proxy)
+	}{
+		{"on the same connection", func(*netfault.Proxy) {}},
+		{"on a connection that broke", (*netfault.Proxy).Strand},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			g := startGroup(t, 3)
+			a := g.open("&guard=0&node-timeout=200ms")
+			warm := ask("lock", time.Second)
+			a.grant(warm)
+			if err := a.release(warm); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "all nodes have let go", func() bool { return len(g.has("lock")) == 0 })
+			a.ways[2].HoldRequests()
+			r := ask("lock", time.Minute)
+			a.grant(r)
+			if err := a.ways[2].AwaitHeld(t.Context(), netfault.Requests, 1); err != nil {
+				t.Fatal(err)
+			}
+			c.interrupt(a.ways[2])
+			if err := a.release(r); err != nil {
+				t.Fatal(err)
+			}
+			a.ways[2].Resume()
+			forgotten(t, a) // all releases are answered
+			if at := g.has("lock"); len(at) > 0 {
+				t.Fatalf("released, and there again at nodes %v", at)
+			}
+			grant := a.grant(ask("lock", time.Minute))
+			until(t, "the next one has all nodes", func() bool { return len(g.has("lock")) == 3 })
+			if grant.Token == 0 {
+				t.Error("no token")
+			}
+		})
+	}
+}
+
+// TestLateRepair: a repair is on its way to a node, and its connection breaks; the hold is released; then the repair arrives.
+func TestLateRepair(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=0&node-timeout=300ms")
+	g.block("lock", 2)
+	r := ask("lock", time.Minute)
+	grant := a.grant(r)
+	g.unblock("lock", 2)
+	a.ways[2].HoldReplies() // of the renewal, which finds nothing there
+	if _, err := grant.Lease.Renew(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ways[2].AwaitHeld(t.Context(), netfault.Replies, 1); err != nil {
+		t.Fatal(err)
+	}
+	a.ways[2].Delay(netfault.Requests, 2*time.Second, 0, 1) // what is sent next arrives late
+	a.ways[2].Resume()
+	until(t, "the repair is on its way", func() bool {
+		return a.ways[2].AwaitHeld(t.Context(), netfault.Requests, 1) == nil
+	})
+	a.ways[2].Strand()
+	a.ways[2].Delay(netfault.Requests, 0, 0, 1)
+	if err := a.release(r); err != nil {
+		t.Fatal(err)
+	}
+	forgotten(t, a)
+	driver.Sleep(t.Context(), 2500*time.Millisecond) // it has arrived
+	if at := g.has("lock"); len(at) > 0 {
+		t.Fatalf("released, and there again at nodes %v", at)
+	}
+}
