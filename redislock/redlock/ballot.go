@@ -72,6 +72,7 @@ type answer struct {
 	free   bool          // gone: nobody has the key
 	by     driver.Broken // broken; with gone: it has ended, too
 	ended  bool          // broken
+	late   bool          // done, of a renewal: the node had no part in the round that decided on the token
 }
 
 // lingers reports whether the request may still be carried out.
@@ -97,7 +98,7 @@ const lastTry = "ffffffff"
 // A primitive is the lock of one node: what of redlock knows nothing of other nodes.
 type primitive interface {
 	vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer
-	take(ctx context.Context, q *question, token uint64) answer
+	take(ctx context.Context, q *question, token uint64, counts bool) answer
 	renew(ctx context.Context, q *question, ttl time.Duration, claims bool) answer
 	repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer
 	release(ctx context.Context, q *question, u undoing) answer
@@ -173,6 +174,12 @@ func readHolder(r guard.Reply) (left time.Duration, h driver.Holder) {
 	return left, h
 }
 
+// States of a value: see ballot.lua.
+const (
+	stateHeld = "h"
+	stateLate = "r"
+)
+
 // foreign is the label of whoever wrote a value that is not ours.
 const foreign = "another program"
 
@@ -191,8 +198,12 @@ func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *
 	return a
 }
 
-func (b ballotBox) take(ctx context.Context, q *question, token uint64) answer {
-	_, a := b.call(ctx, fnTake, q, q.id(), strconv.FormatUint(token, 10))
+func (b ballotBox) take(ctx context.Context, q *question, token uint64, counts bool) answer {
+	state := stateLate
+	if counts {
+		state = stateHeld
+	}
+	_, a := b.call(ctx, fnTake, q, q.id(), strconv.FormatUint(token, 10), state)
 	return a
 }
 
@@ -203,7 +214,7 @@ func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, cl
 	}
 	r, a := b.call(ctx, fnRenew, q, q.id(), text)
 	if a.word == done {
-		a.left = r.Span(0)
+		a.left, a.late = r.Span(0), r.Text(1) == stateLate
 	}
 	return a
 }

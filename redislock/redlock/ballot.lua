@@ -6,8 +6,8 @@
 -- KEYS[3]  the tombstone of the attempt, a string; KEYS[4] who waits, a sorted set of channels by when they came
 -- ARGV[1]  the store's id
 --
--- A value of ours: attempt (48), try (8), then, each behind a bar: token (0: none yet), since when (µs), state (v voted, h held, b told to end), who
--- broke it, label. A try, in arguments, is the attempt and its number: 56 digits. A tombstone: the number of the last try that is dead (8 digits),
+-- A value of ours: attempt (48), try (8), then, each behind a bar: token (0: none yet), since when (µs), state (v voted; h held: it took part in the round
+-- that decided on the token; r held, but it did not: a late vote or a repair; b told to end), who broke it, label. A try, in arguments, is the attempt and its number: 56 digits. A tombstone: the number of the last try that is dead (8 digits),
 -- and, if the hold was broken, 0 (gently) or 1 (at once) and by whom.
 --
 -- Replies, but for those of the guard (S, P, U, X):
@@ -180,7 +180,7 @@ local function owned(try)
   return nil, {'N', value and 0 or 1}
 end
 
--- take: ARGV 2 try, 3 token.
+-- take: ARGV 2 try, 3 token, 4 the state that the value gets: h or r.
 local function take()
   local now = clock()
   local st, reply = entered(now)
@@ -195,7 +195,7 @@ local function take()
   end
   local token = tonumber(ARGV[3])
   accept(st, token)
-  redis.call('SET', KEYS[1], value_of(v.try, token, v.since, v.state == 'b' and 'b' or 'h', v.by, v.label), 'KEEPTTL')
+  redis.call('SET', KEYS[1], value_of(v.try, token, v.since, v.state == 'b' and 'b' or ARGV[4], v.by, v.label), 'KEEPTTL')
   return {'G'}
 end
 
@@ -225,7 +225,7 @@ local function renew()
     redis.call('PEXPIRE', KEYS[1], wish)
     left = wish
   end
-  return {'G', math.max(0, left) * 1000}
+  return {'G', math.max(0, left) * 1000, v.state}
 end
 
 -- repair: ARGV 2 try, 3 ttl, 4 label, 5 token.
@@ -240,7 +240,7 @@ local function repair()
   if reply then
     return reply
   end
-  reply = put(ARGV[2], token, 'h', ARGV[4], ttl, now)
+  reply = put(ARGV[2], token, 'r', ARGV[4], ttl, now)
   if not reply then
     accept(st, token)
   end

@@ -34,29 +34,34 @@
 //		  │ a majority is out of reach             │ a majority is out of reach, or too little time is left   ▼
 //		  └───────────────────────────────────────▶└─────────────────────────────────────────────────────▶ over: released at every node
 //
-//	 1. All at once, done at the majority. The others finish in the background: they get the hold too, because a node of the majority may be lost
-//	    later. No node is waited for longer than its time-out, and one that has not answered for a while is not asked until it does.
-//	 2. Fresh. Every try has a number of its own, which is part of its value. Else the late release of one try would free the next one's vote.
-//	 3. Validity. A hold is valid from before the first request, for TTL − drift (TTL/100 + 2 ms); if less than a tenth of the TTL is left when
-//	    the majority is there it is none.
-//	 4. Token. It is one more than what any node of the majority has accepted before and than their clocks. It counts when a majority has accepted
-//	    it, each on condition that its key is still the try's: who slept between the rounds is refused. Two majorities have a node in common, so
-//	    that tokens rise. A node that has forgotten what it accepted was silent for a guard since, and its clock has passed it: that is why
-//	    clocks must agree within the guard. One that is off by more than half of it from the middle of all is not used for tokens (clocks.go).
-//	    With tokens=off there is no second round, and no token.
-//	 5. Order. At a node, what ends a try is sent when all requests of the try have been answered or given up. If one of them was given up it
-//	    may arrive later; the release then leaves a tombstone for a TTL, which only vote and repair look at, and which refuses it.
-//	 6. Release goes to every node that may have something of the try, also if it did not answer, and is repeated in the background for as
-//	    long as the TTL (undo.go). It is done, for the caller, at a majority.
-//	 7. Out of reach. A try ends as soon as no majority can be had. If a majority says that somebody has it, that is the answer, whatever the silent
-//	    ones would say. If nobody has a majority (three clients have taken a node each) each tries again after a random time.
+// Its rules:
+//
+//  1. All at once, done at the majority. The others finish in the background: they get the hold too, because a node of the majority may be lost
+//     later. No node is waited for longer than its time-out, and one that has not answered for a while is not asked until it does.
+//  2. Fresh. Every try has a number of its own, which is part of its value. Else the late release of one try would free the next one's vote.
+//  3. Validity. A hold is valid from before the first request, for TTL − drift (TTL/100 + 2 ms); if less than a tenth of the TTL is left when
+//     the majority is there it is none.
+//  4. Token. It is one more than what any node of the majority has accepted before and than their clocks. It counts when a majority of those nodes has
+//     accepted it, each on condition that its key is still the try's: who slept between the rounds is refused. Two majorities have a node in common, so
+//     that tokens rise. Who votes later is told the token, and does not count: its own tokens are not in it. A node that has forgotten what it accepted
+//     was silent for a guard since, and its clock has passed it: that is why clocks must agree within the guard. One that is off by more than half of
+//     it from the middle of all is not used for tokens (clocks.go).
+//     With tokens=off there is no second round, and no token.
+//  5. Order. At a node, what ends a try is sent when all requests of the try have been answered or given up. If one of them was given up it
+//     may arrive later; the release then leaves a tombstone for a TTL, which only vote and repair look at, and which refuses it.
+//  6. Release goes to every node that may have something of the try, also if it did not answer, and is repeated in the background for as
+//     long as the TTL (undo.go). It is done, for the caller, at a majority.
+//  7. Out of reach. A try ends as soon as no majority can be had. If a majority says that somebody has it, that is the answer, whatever the silent
+//     ones would say. If nobody has a majority (three clients have taken a node each) each tries again after a random time.
 //
 // # A hold
 //
 //  8. Renewal goes to all nodes, and counts at a majority. More than a minority that do not have the hold: it is lost. Neither: unknown.
 //  9. Repair. Nodes that answered a renewal that they have nothing are given the hold, with its token, after the renewal has its majority; that does
 //     not count for it, nor for any other before it has been renewed there.
-//  10. Guard. A node that may have forgotten something votes, accepts and repairs nothing until all that was granted before has run out.
+//  10. Claim. An attempt that is asked for again, and does not believe in its hold, gets it only from nodes that had part in the round of its token, and
+//     have kept the key since: not from late votes and repairs, because another may have held the lock, and more, before these arrived.
+//  11. Guard. A node that may have forgotten something votes, accepts and repairs nothing until all that was granted before has run out.
 //
 // # Waiting
 //

@@ -74,7 +74,12 @@ func (t *try) renew(ctx context.Context, ttl time.Duration, claims bool) (time.D
 	r := t.s.newRound(t.s.patience(t.ttl))
 	for i := range t.seats {
 		t.send(i, r, func(ctx context.Context, one primitive) answer { return one.renew(ctx, &t.q, wish, claims) },
-			func(a answer) { p.renewed(i, a, wish) })
+			func(a answer) {
+				if claims && a.late {
+					a = answer{word: gone} // it may have been another's since the token was decided on
+				}
+				p.renewed(i, a, wish)
+			})
 	}
 	t.mu.Unlock()
 	r.end()

@@ -97,7 +97,7 @@ func readValue(value string) (try, label string, ours bool) {
 }
 
 // take is never asked: without functions there are no tokens.
-func (p plain) take(context.Context, *question, uint64) answer {
+func (p plain) take(context.Context, *question, uint64, bool) answer {
 	return answer{err: &driver.Refused{Err: driver.ErrUnsupported}, unsent: true}
 }
 

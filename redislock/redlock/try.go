@@ -44,13 +44,14 @@ type try struct {
 
 // A seat is what a try has at one node. Requests at it are sent one after the other.
 type seat struct {
-	node  *node
-	vote  answer
-	took  answer
-	busy  bool
-	asked bool     // something was sent
-	doubt bool     // something that was sent has had no answer, and may be carried out later
-	queue []func() // what is to be sent next; called with the mutex held
+	node    *node
+	vote    answer
+	took    answer
+	counted bool // its vote is in the token
+	busy    bool
+	asked   bool     // something was sent
+	doubt   bool     // something that was sent has had no answer, and may be carried out later
+	queue   []func() // what is to be sent next; called with the mutex held
 }
 
 // has reports whether the node may have something of the try.
@@ -181,8 +182,6 @@ func (t *try) voted(i int, a answer) {
 	case taking, holding:
 		if seat.counts() {
 			t.sendToken(i)
-		} else {
-			t.refuseToken()
 		}
 	case over:
 		t.free(i)
@@ -202,14 +201,13 @@ func (t *try) elect() {
 		return
 	}
 	t.phase, t.token = taking, token
-	t.takes.no = 0
 	r := t.s.newRound(t.s.nodeTimeout(t.ttl))
 	defer r.end()
 	for i := range t.seats {
-		switch {
-		case t.seats[i].counts():
+		seat := &t.seats[i]
+		if seat.counted = seat.counts(); seat.counted {
 			t.sendTokenIn(i, r)
-		case t.seats[i].voted():
+		} else {
 			t.takes.no++
 		}
 	}
@@ -221,7 +219,7 @@ func (s *seat) counts() bool { return s.vote.word == done && s.vote.err == nil }
 // voted reports whether the seat's vote is there.
 func (s *seat) voted() bool { return s.vote.word != failed || s.vote.err != nil }
 
-// sendToken tells the token to a node that has granted late.
+// sendToken tells the token to a node that has granted late. That does not count: its own tokens and its clock are not in it.
 func (t *try) sendToken(i int) {
 	if t.token == 0 {
 		return
@@ -232,25 +230,21 @@ func (t *try) sendToken(i int) {
 }
 
 func (t *try) sendTokenIn(i int, r *round) {
-	token := t.token
-	t.send(i, r, func(ctx context.Context, p primitive) answer { return p.take(ctx, &t.q, token) },
+	token, counts := t.token, t.seats[i].counted
+	t.send(i, r, func(ctx context.Context, p primitive) answer { return p.take(ctx, &t.q, token, counts) },
 		func(a answer) { t.tookIt(i, a) })
-}
-
-// refuseToken: one that has not granted will accept no token.
-func (t *try) refuseToken() {
-	t.takes.no++
-	if t.phase == taking && t.takes.lost() {
-		t.fail(t.verdict())
-	}
 }
 
 // tookIt takes in what a node says to the token.
 func (t *try) tookIt(i int, a answer) {
-	t.seats[i].took = a
-	if a.word == done {
+	seat := &t.seats[i]
+	seat.took = a
+	switch {
+	case !seat.counted:
+		return
+	case a.word == done:
 		t.takes.yes++
-	} else {
+	default:
 		t.takes.no++
 	}
 	switch {
