@@ -89,3 +89,35 @@ func TestStrayClock(t *testing.T) {
 		t.Errorf("Guarantees does not name the node:\n%s", text)
 	}
 }
+
+// TestClocksBack: all clocks are set back, and tokens rise all the same, because nodes remember what they have accepted, in their data too.
+func TestClocksBack(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3, servers.RedisClock())
+	a := g.open("&guard=0&node-timeout=500ms")
+	last := uint64(0)
+	next := func(doing string) {
+		t.Helper()
+		r := ask("lock", 20*time.Second)
+		grant := a.grant(r)
+		if grant.Token <= last {
+			t.Fatalf("%s: token %d after %d", doing, grant.Token, last)
+		}
+		last = grant.Token
+		if err := a.release(r); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "all nodes have let go", func() bool { return len(g.has("lock")) == 0 })
+	}
+	next("at first")
+	for _, node := range g.nodes {
+		if err := node.StepClock(-time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next("a minute earlier")
+	for i := range g.nodes {
+		g.do(i, "FUNCTION", "FLUSH")
+	}
+	next("without the library's memory")
+}

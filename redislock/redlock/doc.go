@@ -28,11 +28,11 @@
 //
 // # One try
 //
-//		      vote at all nodes at once
-//		voting ──── a majority has granted ────▶ taking ──── a majority has accepted the token, in time ────▶ held
-//		  │                                        │                                                          │ Release, loss
-//		  │ a majority is out of reach             │ a majority is out of reach, or too little time is left   ▼
-//		  └───────────────────────────────────────▶└─────────────────────────────────────────────────────▶ over: released at every node
+//	      vote at all nodes at once
+//	voting ──── a majority has granted ────▶ taking ──── a majority has accepted the token, in time ────▶ held
+//	  │                                        │                                                          │ Release, loss
+//	  │ a majority is out of reach             │ a majority is out of reach, or too little time is left   ▼
+//	  └───────────────────────────────────────▶└─────────────────────────────────────────────────────▶ over: released at every node
 //
 // Its rules:
 //

@@ -144,3 +144,26 @@ func TestLateRepair(t *testing.T) {
 		t.Fatalf("released, and there again at nodes %v", at)
 	}
 }
+
+// TestClaim: an attempt is asked for again, when its hold has a majority only because a repair has put it on a node. Another may have held the lock in
+// between: it gets a new token.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=0&node-timeout=500ms")
+	g.block("lock", 2)
+	r := ask("lock", 20*time.Second)
+	first := a.grant(r)
+	if again := a.grant(r); again.Token != first.Token {
+		t.Fatalf("token %d, asked for again %d", first.Token, again.Token)
+	}
+	g.unblock("lock", 2)
+	if _, err := first.Lease.Renew(t.Context(), 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the third node has it", func() bool { return len(g.has("lock")) == 3 })
+	g.unblock("lock", 0) // it has run out, say, and somebody else had nodes 0 and 2
+	if again := a.grant(r); again.Token <= first.Token {
+		t.Fatalf("token %d, asked for again %d, which a repaired node has decided on", first.Token, again.Token)
+	}
+}
