@@ -30,6 +30,20 @@ race: ## Run the tests, shortened, under the race detector
 	@.ci/packages race
 	go run ./internal/testrun -race -short -timeout=15m -p=$(JOBS) $(ARGS) work
 
+# Where npm installs the peers in JavaScript. What begins with a dot is not read by internal/tidy, nor by the go command.
+PEERS = .cache/interop
+
+# Without npm, or without a network, the tests say what is missing: they skip it, or fail where all is required.
+$(PEERS)/installed: interop/peers/node/package.json interop/peers/node/package-lock.json
+	@.ci/packages interop
+	@mkdir -p $(PEERS) && cp $^ $(PEERS)
+	@(cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund) && touch $@ || echo "the npm packages of $^ could not be installed" >&2
+
+.PHONY: interop
+interop: $(PEERS)/installed ## Run the tests with other libraries on the same locks: redsync, node-redlock, redis-py, bsm/redislock
+	@.ci/packages interop
+	HOLDFAST_INTEROP='$(CURDIR)/$(PEERS)' go run ./internal/testrun -count=1 -timeout=15m $(ARGS) ./interop/...
+
 .PHONY: lint
 lint: lint-format lint-vet lint-static lint-cross lint-modules ## Check format, vet, staticcheck, other systems and the modules
 

@@ -110,6 +110,9 @@ func TestPackages(t *testing.T) {
 		{"an installation that fails", some, "exit 100", "", "0", "all", 1, "", "could not be installed: git util-linux", nil},
 		{"the race detector needs more", all, freshApt, "", "0", "all", 0, forRace + " update " + forRace, "installing", []string{"race"}},
 		{"which is told, too", all, noApt, noSudo, "1000", "all", 1, "", "apt-get install gcc libc6-dev)", []string{"race"}},
+		{"so do the peers", all, noApt, noSudo, "1000", "", 0, "", "apt-get install nodejs npm python3-redis)", []string{"interop"}},
+		{"which may be there", append(all, "node", "npm", "python3"), noApt, noSudo, "0", "all", 0, "", "", []string{"interop"}},
+		{"redis-py may be the system's", append(all, "node", "npm", "dpkg-query"), noApt, noSudo, "0", "all", 0, "", "", []string{"interop"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
