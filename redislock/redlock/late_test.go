@@ -167,3 +167,22 @@ func TestClaim(t *testing.T) {
 		t.Fatalf("token %d, asked for again %d, which a repaired node has decided on", first.Token, again.Token)
 	}
 }
+
+// TestFailedTry: a try has no majority because answers do not come. What nodes have granted is released without being asked for, also where nobody knew
+// that it was granted.
+func TestFailedTry(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=0&node-timeout=100ms")
+	for _, way := range a.ways[:2] {
+		way.HoldReplies()
+	}
+	if _, err := a.try(ask("lock", time.Minute)); err == nil || driver.Answered(err) {
+		t.Fatalf("two of three do not answer: %v", err)
+	}
+	until(t, "two have granted it, and know of no release", func() bool { return len(g.has("lock")) <= 2 })
+	for _, way := range a.ways[:2] {
+		way.Resume()
+	}
+	until(t, "every node has let go, long before the TTL is over", func() bool { return len(g.has("lock")) == 0 })
+}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/driver"
 	"holdfast.dev/locktest/netfault"
+	"holdfast.dev/locktest/servers"
 )
 
 // TestSplitVote: three clients reach three nodes, each another one first, and all at once. Nobody has a majority; soon somebody has, and then the
@@ -156,10 +157,15 @@ func TestToldAndGone(t *testing.T) {
 	}
 }
 
-// TestLine: many goroutines of one client wait for one lock, and are served in the order in which they came; the nodes see one of them at a time.
+// TestLine: many goroutines of one client wait for one lock, and are served in the order in which they came; the nodes see one of them at a time. Where
+// nodes tell nobody the client itself does.
 func TestLine(t *testing.T) {
 	t.Parallel()
-	g := startGroup(t, 3)
+	t.Run("with functions", func(t *testing.T) { t.Parallel(); testLine(t, startGroup(t, 3)) })
+	t.Run("without", func(t *testing.T) { t.Parallel(); testLine(t, startGroup(t, 3, servers.RedisRename("FCALL", ""))) })
+}
+
+func testLine(t *testing.T, g *group) {
 	a := g.open("&guard=0&node-timeout=500ms")
 	a.Pause(time.Hour)
 	r := ask("lock", time.Hour)
