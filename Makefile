@@ -127,12 +127,16 @@ torture: torture-program ## Torture each store for ten minutes, into a bundle (S
 	$(TORTURE) controls
 	$(TORTURE) --store $(STORES) --duration $(FOR) --into '$(BUNDLE)' --html '$(BUNDLE).html' $(ARGS)
 
+# What happens to nodes of a majority, and to what they say.
+VOTES = server-forget,forget-in-turn,forget-majority,partition-node,partition-majority,late-reply,late-request,function-loss
+
 .PHONY: torture-short
-torture-short: torture-program ## The torture of each change, two and a half minutes in all
+torture-short: torture-program ## The torture of each change, three minutes in all
 	$(TORTURE) controls --seeds 3 --parallel 3
 	$(TORTURE) --store memory,file --duration 10s
 	$(TORTURE) --store redis --duration 30s
 	$(TORTURE) --store redis-sentinel --faults failover,failover-cut,failover-twice,old-isolated,old-returns,function-loss --duration 20s
+	$(TORTURE) --store redlock-3 --faults $(VOTES) --duration 20s
 
 .PHONY: soak
 soak: torture-program ## Torture until it is stopped by ^C, into a bundle that grows
