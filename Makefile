@@ -94,6 +94,10 @@ bench-guard: ## Measure what the guard costs on Redis: throughput with it by tha
 bench-failover: ## Measure how long locks on Redis cannot be had when the primary goes away (ARGS: see go run ./bench/failover -h)
 	go run ./bench/failover $(ARGS)
 
+.PHONY: bench-redlock
+bench-redlock: ## Measure locks in a majority of Redis servers: ours and redsync (ARGS: see go run ./bench/redlock -h)
+	go run ./bench/redlock $(ARGS)
+
 .PHONY: hammer
 hammer: ## Let 500 processes hammer one lock of a directory for a minute; then a storm of kills and stops
 	go test ./filelock -count=1 -v -timeout=15m -run='^TestHammer$$' -hammer.for=1m $(ARGS)

@@ -7,6 +7,7 @@ require (
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
+	github.com/redis/rueidis/rueidiscompat v1.0.79
 	holdfast.dev v0.0.0
 	holdfast.dev/redislock v0.0.0
 )
@@ -22,5 +23,5 @@ replace (
 	holdfast.dev/redislock => ../redislock
 )
 
-// Only tests of redsync import it, and nothing of it is linked here. The version that redsync names is not to be had from the proxy.
+// redsync's adapter for rueidis is built on it. The version that redsync names is not to be had from the proxy.
 replace github.com/redis/rueidis/rueidiscompat => github.com/redis/rueidis/rueidiscompat v1.0.78

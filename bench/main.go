@@ -24,12 +24,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"holdfast.dev/bench/internal/contender"
 	"holdfast.dev/bench/internal/report"
-	"holdfast.dev/bench/internal/result"
 	"holdfast.dev/bench/internal/scenario"
 	"holdfast.dev/redislock"
 )
@@ -123,7 +121,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	d, err := p.document(ctx, errs)
 	if d != nil { // also what was measured before something failed
-		if problem := show(out, d, o); err == nil {
+		if problem := report.Print(out, d, o.json, o.markdown); err == nil {
 			err = problem
 		}
 	}
@@ -131,30 +129,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	case err != nil:
 		fmt.Fprintln(errs, "bench:", err)
 		return failed
-	case o.strict && !allMet(d):
+	case o.strict && !d.AllMet():
 		return missed
 	}
 	return 0
-}
-
-func show(out io.Writer, d *result.Document, o *options) error {
-	switch {
-	case o.json:
-		return report.JSON(out, d)
-	case o.markdown:
-		return report.Markdown(out, d)
-	default:
-		return report.Text(out, d)
-	}
-}
-
-func allMet(d *result.Document) bool {
-	for _, v := range d.Bars {
-		if !v.Met {
-			return false
-		}
-	}
-	return true
 }
 
 func list(out io.Writer, p *plan) {
@@ -167,9 +145,4 @@ func list(out io.Writer, p *plan) {
 	for _, c := range contender.All(p.options.retry, p.options.guard) {
 		fmt.Fprintf(out, "  %-18s %s: %s\n", c.Name, c.Module, c.Settings)
 	}
-}
-
-// names splits a list.
-func names(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"holdfast.dev/bench/internal/bars"
+	"holdfast.dev/bench/internal/choose"
 	"holdfast.dev/bench/internal/contender"
 	"holdfast.dev/bench/internal/figure"
 	"holdfast.dev/bench/internal/measure"
@@ -33,7 +32,7 @@ type plan struct {
 
 func newPlan(o *options) (*plan, error) {
 	p := &plan{options: o}
-	chosen := names(o.scenarios)
+	chosen := choose.Split(o.scenarios)
 	p.scale = len(chosen) == 0 || slices.Contains(chosen, scaleName)
 	others := slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == scaleName })
 	var err error
@@ -42,7 +41,7 @@ func newPlan(o *options) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.contenders, err = contender.Select(contender.All(o.retry, o.guard), names(o.contenders))
+	p.contenders, err = contender.Select(contender.All(o.retry, o.guard), choose.Split(o.contenders))
 	return p, err
 }
 
@@ -51,13 +50,13 @@ func (p *plan) document(ctx context.Context, progress io.Writer) (*result.Docume
 	var d *result.Document
 	var err error
 	if p.options.from != "" {
-		d, err = read(p.options.from)
+		d, err = result.Read(p.options.from)
 	} else {
 		d, err = p.measure(ctx, progress)
 	}
 	if d != nil {
 		d.Summarise(p.order())
-		d.Bars = bars.Judge(d, "holdfast", "holdfast-guard")
+		d.Bars = bars.Judge(d)
 	}
 	return d, err
 }
@@ -71,22 +70,10 @@ func (p *plan) order() []string {
 	return order
 }
 
-func read(file string) (*result.Document, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	d := new(result.Document)
-	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("%s is no document of --json: %w", file, err)
-	}
-	return d, nil
-}
-
 func (p *plan) measure(ctx context.Context, progress io.Writer) (*result.Document, error) {
 	o := p.options
 	d := &result.Document{
-		Began: time.Now().UTC(), Machine: machine(), Libraries: libraries(p.contenders),
+		Began: time.Now().UTC(), Machine: result.ThisMachine(), Libraries: result.Versions(p.contenders),
 		Runs: o.runs, For: o.forTime.String(), Warm: o.warm.String(),
 	}
 	server, err := connect(ctx, o.addr)

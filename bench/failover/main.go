@@ -16,8 +16,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
+	"holdfast.dev/bench/internal/choose"
 	"holdfast.dev/bench/internal/recovery"
 	"holdfast.dev/bench/internal/report"
 )
@@ -63,8 +63,8 @@ func parse(args []string, errs io.Writer) (*options, error) {
 		return nil, err
 	}
 	var wrong [2]error
-	o.cases, wrong[0] = recovery.SelectCases(names(cases))
-	o.timings, wrong[1] = recovery.SelectTimings(names(timings))
+	o.cases, wrong[0] = recovery.SelectCases(choose.Split(cases))
+	o.timings, wrong[1] = recovery.SelectTimings(choose.Split(timings))
 	switch {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; what to measure is chosen by --cases and --timings", f.Arg(0))
@@ -72,11 +72,6 @@ func parse(args []string, errs io.Writer) (*options, error) {
 		return nil, errors.New("--runs and --parallel must be above 0")
 	}
 	return o, errors.Join(wrong[:]...)
-}
-
-// names splits a list.
-func names(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // run is everything but the exit.

@@ -21,10 +21,20 @@ const (
 	bestPeer             // with the best peer's, in the same repetition
 	guardOff             // ours with the guard on with ours without it, in the same repetition
 	smallest             // the largest of several scenarios with the smallest, in the same repetition
+	healthy              // with its own without trouble, in the same repetition
+	oneRound             // by how many times the limit's it is more than ours without tokens, in the same repetition
 )
 
-// A bar is one line of the table. subject is what it is about; it is judged on ours.
+// The contenders that bars are about.
+const (
+	ours      = "holdfast"
+	guarded   = "holdfast-guard"
+	untokened = "holdfast-no-tokens"
+)
+
+// A bar is one line of the table: what the subject, one of ours, is wanted to reach.
 type bar struct {
+	subject   string
 	scenarios []string
 	figure    figure.ID
 	against   base
@@ -51,19 +61,19 @@ func (r relation) met(got, bar float64) bool {
 	}
 }
 
-// table is all of them.
+// table has those of one server.
 func table() []bar {
 	all := []bar{
-		{[]string{"solo"}, figure.Throughput, theLimit, atLeast, 0.85},
-		{[]string{"apart"}, figure.Throughput, theLimit, atLeast, 0.65},
-		{[]string{"apart"}, figure.Throughput, bestPeer, above, 1},
+		{ours, []string{"solo"}, figure.Throughput, theLimit, atLeast, 0.85},
+		{ours, []string{"apart"}, figure.Throughput, theLimit, atLeast, 0.65},
+		{ours, []string{"apart"}, figure.Throughput, bestPeer, above, 1},
 	}
 	for _, working := range []bool{false, true} {
 		crowd := []string{scenario.Crowd(256, working)}
 		all = append(all,
-			bar{crowd, figure.WaitP99, bestPeer, atMost, 0.2},
-			bar{crowd, figure.ShareRatio, itself, atLeast, 0.9},
-			bar{crowd, figure.Throughput, bestPeer, above, 1},
+			bar{ours, crowd, figure.WaitP99, bestPeer, atMost, 0.2},
+			bar{ours, crowd, figure.ShareRatio, itself, atLeast, 0.9},
+			bar{ours, crowd, figure.Throughput, bestPeer, above, 1},
 		)
 	}
 	for _, name := range []func(int) string{
@@ -75,23 +85,21 @@ func table() []bar {
 		for _, n := range scenario.Crowds {
 			crowds = append(crowds, name(n))
 		}
-		all = append(all, bar{crowds, figure.Commands, smallest, atMost, 1.1})
+		all = append(all, bar{ours, crowds, figure.Commands, smallest, atMost, 1.1})
 	}
 	for _, name := range scenario.Guards() {
-		all = append(all, bar{[]string{name}, figure.Throughput, guardOff, atLeast, 0.97})
+		all = append(all, bar{guarded, []string{name}, figure.Throughput, guardOff, atLeast, 0.97})
 	}
 	return all
 }
 
-// Judge holds the document against the table, for the contender that is ours, and the one that is ours with the guard on.
-func Judge(d *result.Document, ours, guarded string) []result.Verdict {
+// Judge holds the document against what is wanted of locks on one server.
+func Judge(d *result.Document) []result.Verdict { return judge(d, table()) }
+
+func judge(d *result.Document, table []bar) []result.Verdict {
 	var verdicts []result.Verdict
-	for _, b := range table() {
-		subject := ours
-		if b.against == guardOff {
-			subject = guarded
-		}
-		got := b.measured(d, subject)
+	for _, b := range table {
+		got := b.measured(d)
 		verdict := result.Verdict{Bar: b.String(), Wanted: fmt.Sprintf("%s %g", b.wanted, b.value)}
 		if !math.IsNaN(got.Median) {
 			verdict.Measured = true
@@ -104,14 +112,14 @@ func Judge(d *result.Document, ours, guarded string) []result.Verdict {
 }
 
 // measured returns the bar's number over the repetitions: NaN if there is none.
-func (b bar) measured(d *result.Document, ours string) figure.Summary {
+func (b bar) measured(d *result.Document) figure.Summary {
 	var subjects []*result.Contender
 	for _, name := range b.scenarios {
 		s := d.Scenario(name)
-		if s == nil || s.Contender(ours) == nil {
+		if s == nil || s.Contender(b.subject) == nil {
 			return figure.Summarise(nil)
 		}
-		subjects = append(subjects, s.Contender(ours))
+		subjects = append(subjects, s.Contender(b.subject))
 	}
 	first := subjects[0]
 	return first.Over(func(run result.Run) float64 {
@@ -124,6 +132,10 @@ func (b bar) measured(d *result.Document, ours string) figure.Summary {
 			return first.ToOffIn(run, b.figure)
 		case smallest:
 			return b.spread(subjects, run.Number)
+		case healthy:
+			return first.ToHealthyIn(run, b.figure)
+		case oneRound:
+			return b.further(d, first, run)
 		default:
 			return run.Figures[b.figure]
 		}
@@ -146,6 +158,9 @@ func (b bar) spread(subjects []*result.Contender, number int) float64 {
 func (b bar) String() string {
 	title := b.figure.Kind().Title
 	where := b.scenarios[0]
+	if b.subject == untokened {
+		where += ", tokens off"
+	}
 	switch b.against {
 	case theLimit:
 		return fmt.Sprintf("%s: %s by the limit's", where, title)
@@ -155,6 +170,10 @@ func (b bar) String() string {
 		return fmt.Sprintf("%s: %s by that without the guard", where, title)
 	case smallest:
 		return fmt.Sprintf("%s … %s: %s per hold, largest by smallest", where, b.scenarios[len(b.scenarios)-1], title)
+	case healthy:
+		return fmt.Sprintf("%s: %s by its own with all nodes", where, title)
+	case oneRound:
+		return fmt.Sprintf("%s: %s less that without tokens, in round trips", where, title)
 	default:
 		return fmt.Sprintf("%s: shares of holds, %s", where, title)
 	}

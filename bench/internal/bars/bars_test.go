@@ -50,7 +50,7 @@ func world(ours map[figure.ID]float64, commands map[int]float64, guardCosts floa
 // missed returns the bars that were not met.
 func missed(d *result.Document) string {
 	var names []string
-	for _, v := range Judge(d, "holdfast", "holdfast-guard") {
+	for _, v := range Judge(d) {
 		if !v.Measured {
 			names = append(names, "? "+v.Bar)
 		} else if !v.Met {
@@ -119,7 +119,7 @@ func TestGuardBars(t *testing.T) {
 // TestBarsNotMeasured: a bar without figures is not met, whatever is missing.
 func TestBarsNotMeasured(t *testing.T) {
 	for what, d := range map[string]*result.Document{"nothing": {}, "ours": onlyPeers()} {
-		for _, v := range Judge(d, "holdfast", "holdfast-guard") {
+		for _, v := range Judge(d) {
 			if v.Measured || v.Met {
 				t.Errorf("without %s: %+v", what, v)
 			}

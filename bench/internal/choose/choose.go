@@ -27,3 +27,8 @@ func Named[T any](kind string, all []T, name func(T) string, names []string) ([]
 	}
 	return selected, nil
 }
+
+// Split splits a list of names, with commas or spaces between them.
+func Split(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}

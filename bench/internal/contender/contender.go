@@ -23,7 +23,8 @@ const (
 	Limit     Role = "limit"     // what the round trips allow
 	Reference Role = "reference" // no lock, and not what bars are held against: shown beside the limit
 	Ours      Role = "ours"
-	Guarded   Role = "guarded" // ours with the guard on, compared with ours
+	Guarded   Role = "guarded"   // ours with the guard on, compared with ours
+	Untokened Role = "untokened" // ours without tokens, as the peers are
 	Peer      Role = "peer"
 )
 
@@ -36,7 +37,8 @@ type Contender struct {
 	// Direct are the commands, in lower case, that it sends itself; all others that the server counts were called by its scripts.
 	// Scripts and functions themselves need not be named.
 	Direct []string
-	// Open connects one client, which will be used by so many goroutines at once.
+	// Open connects one client, which will be used by so many goroutines at once. addr is host:port of the server; where locks are kept in
+	// a majority of several, it is all of theirs, with commas between them.
 	Open func(ctx context.Context, addr string, goroutines int) (Client, error)
 }
 

@@ -1,6 +1,19 @@
 package contender
 
-import "github.com/redis/go-redis/v9"
+import (
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// dialAll opens a client for each server of an address.
+func dialAll(addr string, roomy bool, goroutines int) []*redis.Client {
+	var clients []*redis.Client
+	for each := range strings.SplitSeq(addr, ",") {
+		clients = append(clients, dialGoRedis(each, roomy, goroutines))
+	}
+	return clients
+}
 
 // dialGoRedis opens the client that redsync and bsm/redislock document. It connects when it is first used.
 //

@@ -61,21 +61,27 @@ func openLimit(addr string, options rueidis.ClientOption) (Client, error) {
 
 func (c *limitClient) Lock(ctx context.Context, name string) (func() error, error) {
 	id := strconv.FormatUint(c.holds.Add(1), 10) // nobody else takes a lock of the limit's, so it need not be random
+	if err := c.take(ctx, name, id); err != nil {
+		return nil, err
+	}
+	return func() error { return c.free(name, id) }, nil
+}
+
+func (c *limitClient) take(ctx context.Context, name, id string) error {
 	set := c.rueidis.B().Set().Key(name).Value(id).Nx().Px(TTL).Build()
 	err := c.rueidis.Do(ctx, set).Error()
 	if rueidis.IsRedisNil(err) {
-		return nil, errTaken
+		return errTaken
 	}
-	if err != nil {
-		return nil, err
+	return err
+}
+
+func (c *limitClient) free(name, id string) error {
+	deleted, err := compareAndDelete.Exec(context.Background(), c.rueidis, []string{name}, []string{id}).AsInt64()
+	if err == nil && deleted != 1 {
+		return errors.New("the lock was not held when it was given back")
 	}
-	return func() error {
-		deleted, err := compareAndDelete.Exec(context.Background(), c.rueidis, []string{name}, []string{id}).AsInt64()
-		if err == nil && deleted != 1 {
-			return errors.New("the lock was not held when it was given back")
-		}
-		return err
-	}, nil
+	return err
 }
 
 func (c *limitClient) Close() error {

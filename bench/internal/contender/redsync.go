@@ -2,10 +2,12 @@ package contender
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+	pool "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -18,7 +20,7 @@ func redsyncDefault() Contender {
 		Settings: "the defaults: 32 tries, 50 to 250 ms apart",
 		Direct:   []string{"set", "setnx"},
 		Open: func(_ context.Context, addr string, goroutines int) (Client, error) {
-			return openRedsync(dialGoRedis(addr, false, goroutines)), nil
+			return openRedsync(dialAll(addr, false, goroutines)), nil
 		},
 	}
 }
@@ -31,20 +33,24 @@ func redsyncBest(pause time.Duration) Contender {
 		Settings: "tries again after " + pauseText(pause) + ", for ever; fail-fast; a connection for each goroutine",
 		Direct:   []string{"set", "setnx"},
 		Open: func(_ context.Context, addr string, goroutines int) (Client, error) {
-			return openRedsync(dialGoRedis(addr, true, goroutines),
+			return openRedsync(dialAll(addr, true, goroutines),
 				redsync.WithRetryDelay(pauseFor(pause, goroutines)), redsync.WithTries(math.MaxInt), redsync.WithFailFast(true)), nil
 		},
 	}
 }
 
 type redsyncClient struct {
-	goredis *redis.Client
+	goredis []*redis.Client
 	redsync *redsync.Redsync
 	options []redsync.Option
 }
 
-func openRedsync(client *redis.Client, options ...redsync.Option) Client {
-	return &redsyncClient{client, redsync.New(goredis.NewPool(client)), options}
+func openRedsync(clients []*redis.Client, options ...redsync.Option) Client {
+	var pools []pool.Pool
+	for _, client := range clients {
+		pools = append(pools, goredis.NewPool(client))
+	}
+	return &redsyncClient{clients, redsync.New(pools...), options}
 }
 
 func (c *redsyncClient) Lock(ctx context.Context, name string) (func() error, error) {
@@ -58,4 +64,10 @@ func (c *redsyncClient) Lock(ctx context.Context, name string) (func() error, er
 	}, nil
 }
 
-func (c *redsyncClient) Close() error { return c.goredis.Close() }
+func (c *redsyncClient) Close() error {
+	var errs []error
+	for _, client := range c.goredis {
+		errs = append(errs, client.Close())
+	}
+	return errors.Join(errs...)
+}

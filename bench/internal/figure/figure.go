@@ -18,7 +18,11 @@ const (
 	WaitP99
 	WaitMax
 	ServedP99 // of the waits that ended with a hold only: who starves all others looks good in this one
-	ShareMin  // holds of the goroutine that had the fewest
+	UnlockP50 // from the call of unlock to its return; one that the end cut off counts as long as it had lasted
+	UnlockP99
+	PairP50 // what one hold costs: the wait for it and its unlock together
+	PairP99
+	ShareMin // holds of the goroutine that had the fewest
 	ShareMax
 	ShareRatio // the fewest by the most
 	Commands   // that the server carried out for one hold, in scripts and functions too
@@ -44,6 +48,10 @@ var kinds = [count]Kind{
 	WaitP99:    {"wait_p99_ms", "wait p99", "ms", -1},
 	WaitMax:    {"wait_max_ms", "wait max", "ms", -1},
 	ServedP99:  {"served_p99_ms", "served p99", "ms", -1},
+	UnlockP50:  {"unlock_p50_ms", "unlock p50", "ms", -1},
+	UnlockP99:  {"unlock_p99_ms", "unlock p99", "ms", -1},
+	PairP50:    {"pair_p50_ms", "lock+unlock p50", "ms", -1},
+	PairP99:    {"pair_p99_ms", "lock+unlock p99", "ms", -1},
 	ShareMin:   {"share_min", "share min", "holds", 0},
 	ShareMax:   {"share_max", "share max", "holds", 0},
 	ShareRatio: {"share_ratio", "min/max", "", +1},

@@ -5,31 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
 
-// A Probe asks the server about itself, on a connection of its own.
-type Probe struct{ client rueidis.Client }
+// A Probe asks the server about itself, on a connection of its own; of several servers, all of them at once.
+type Probe struct{ clients []rueidis.Client }
 
 // NewProbe connects.
-func NewProbe(addr string) (*Probe, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true, PipelineMultiplex: -1,
-		ClientName: "holdfast-bench",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the server at %s: %w", addr, err)
+func NewProbe(addrs ...string) (*Probe, error) {
+	p := new(Probe)
+	for _, addr := range addrs {
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true, PipelineMultiplex: -1,
+			ClientName: "holdfast-bench",
+		})
+		if err != nil {
+			p.Close()
+			return nil, fmt.Errorf("the server at %s: %w", addr, err)
+		}
+		p.clients = append(p.clients, client)
 	}
-	return &Probe{client}, nil
+	return p, nil
 }
 
 // Close disconnects.
-func (p *Probe) Close() { p.client.Close() }
+func (p *Probe) Close() {
+	for _, client := range p.clients {
+		client.Close()
+	}
+}
 
-// Info is what a server says about itself.
+// But is the probe without the server of that number: one that stands still, say. It shares the connections, and need not be closed.
+func (p *Probe) But(number int) *Probe {
+	return &Probe{slices.Delete(slices.Clone(p.clients), number, number+1)}
+}
+
+// Info is what a server says about itself; of several servers, what the first is, and the sum of what all of them did.
 type Info struct {
 	Product, Version string
 	Processed        int64            // commands, those that scripts call too
@@ -40,12 +56,38 @@ type Info struct {
 
 // Info asks for it. The answer counts everything that the server has carried out before this request.
 func (p *Probe) Info(ctx context.Context) (Info, error) {
-	info := p.client.B().Info().Section("server", "stats", "commandstats", "cpu", "memory").Build()
-	text, err := p.client.Do(ctx, info).ToString()
+	infos, errs := make([]Info, len(p.clients)), make([]error, len(p.clients))
+	var all sync.WaitGroup
+	for i, client := range p.clients {
+		all.Go(func() { infos[i], errs[i] = ask(ctx, client) })
+	}
+	all.Wait()
+	return sum(infos), errors.Join(errs...)
+}
+
+func ask(ctx context.Context, client rueidis.Client) (Info, error) {
+	info := client.B().Info().Section("server", "stats", "commandstats", "cpu", "memory").Build()
+	text, err := client.Do(ctx, info).ToString()
 	if err != nil {
 		return Info{}, fmt.Errorf("INFO: %w", err)
 	}
 	return parse(text)
+}
+
+func sum(infos []Info) Info {
+	all := Info{Calls: make(map[string]int64)}
+	for i, each := range infos {
+		if i == 0 {
+			all.Product, all.Version = each.Product, each.Version
+		}
+		all.Processed += each.Processed
+		all.CPU += each.CPU
+		all.Memory += each.Memory
+		for command, n := range each.Calls {
+			all.Calls[command] += n
+		}
+	}
+	return all
 }
 
 func parse(text string) (Info, error) {

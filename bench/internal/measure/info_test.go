@@ -2,6 +2,7 @@ package measure
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -44,5 +45,17 @@ func TestSince(t *testing.T) {
 	}
 	if n := sent(calls, []string{"set"}); n != 30 {
 		t.Errorf("%d were sent, if clients call SET; want 30", n)
+	}
+}
+
+// TestSum: of several servers all that they did counts, and the first says what they are.
+func TestSum(t *testing.T) {
+	got := sum([]Info{
+		{Product: "Redis", Version: "7.0.15", Processed: 1, CPU: 0.5, Memory: 10, Calls: map[string]int64{"set": 1, "get": 2}},
+		{Product: "Valkey", Version: "8.1.0", Processed: 2, CPU: 0.25, Memory: 20, Calls: map[string]int64{"set": 3}},
+	})
+	want := Info{Product: "Redis", Version: "7.0.15", Processed: 3, CPU: 0.75, Memory: 30, Calls: map[string]int64{"set": 4, "get": 2}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

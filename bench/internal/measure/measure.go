@@ -32,6 +32,8 @@ type Run struct {
 	Contender contender.Contender
 	Scenario  scenario.Scenario
 	Warm, For time.Duration // For is multiplied by the scenario's Times
+	// Spoil, if there is one, makes trouble once the clients are open; what it returns mends that again as soon as the clock has stopped.
+	Spoil func() (mend func() error, err error)
 }
 
 // A Result is what came out.
@@ -86,6 +88,13 @@ func closeAll(clients []contender.Client) {
 }
 
 func (r Run) measure(ctx context.Context, server *Probe, clients []contender.Client) (*Result, error) {
+	mend := func() error { return nil }
+	if r.Spoil != nil {
+		var err error
+		if mend, err = r.Spoil(); err != nil {
+			return nil, err
+		}
+	}
 	locks, workers := r.prepare(clients)
 	runtime.GC() // what the contender before has left behind is not this one's to clear away
 	ctx, end := context.WithCancel(ctx)
@@ -103,6 +112,7 @@ func (r Run) measure(ctx context.Context, server *Probe, clients []contender.Cli
 	}
 	started.Wait()
 	win, err := r.watch(ctx, server, workers[0].since)
+	err = errors.Join(err, mend()) // before the goroutines' end: some libraries wait for what was stopped, and for long
 	end()
 	if problem := finish(all.Wait); problem != nil {
 		return nil, fmt.Errorf("%s in %s: its goroutines wait on after their context has ended: %w", r.Contender.Name, r.Scenario.Name, problem)

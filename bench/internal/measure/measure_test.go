@@ -22,6 +22,11 @@ func (f fake) Close() error                                             { return
 
 func measureFake(t *testing.T, goroutines int, work time.Duration, f fake) (*Result, error) {
 	t.Helper()
+	return spoilFake(t, goroutines, work, f, nil)
+}
+
+func spoilFake(t *testing.T, goroutines int, work time.Duration, f fake, spoil func() (func() error, error)) (*Result, error) {
+	t.Helper()
 	server, err := servers.StartRedis(t.Context())
 	servers.Need(t, err)
 	defer server.Close()
@@ -33,7 +38,7 @@ func measureFake(t *testing.T, goroutines int, work time.Duration, f fake) (*Res
 	return Measure(t.Context(), probe, server.Addr(), Run{
 		Contender: contender.Contender{Name: "fake", Open: func(context.Context, string, int) (contender.Client, error) { return f, nil }},
 		Scenario:  scenario.Scenario{Name: "test", Goroutines: goroutines, Locks: 1, Clients: 2, Work: work, Times: 2},
-		Warm:      5 * time.Millisecond, For: 20 * time.Millisecond,
+		Warm:      5 * time.Millisecond, For: 20 * time.Millisecond, Spoil: spoil,
 	})
 }
 
@@ -83,3 +88,31 @@ func TestMeasureAsksAgain(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestSpoil: the trouble begins before the goroutines do, and is over before they are waited for: they may wait for nothing else.
+func TestSpoil(t *testing.T) {
+	spoiled, mended := false, make(chan struct{})
+	r, err := spoilFake(t, 1, 0, fake{func(context.Context) (func() error, error) {
+		if !spoiled {
+			t.Error("there is no trouble yet")
+		}
+		<-mended
+		return nil, errors.New("no luck")
+	}}, func() (func() error, error) {
+		spoiled = true
+		return func() error { close(mended); return nil }, nil
+	})
+	if err != nil || r.Holds != 0 || r.Figures[figure.WaitP50] < 40 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, spoil := range []func() (func() error, error){
+		func() (func() error, error) { return nil, errNoTrouble },
+		func() (func() error, error) { return func() error { return errNoTrouble }, nil },
+	} {
+		if _, err := spoilFake(t, 1, 0, fake{func(context.Context) (func() error, error) { return func() error { return nil }, nil }}, spoil); !errors.Is(err, errNoTrouble) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+var errNoTrouble = errors.New("no trouble to be had")

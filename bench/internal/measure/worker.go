@@ -9,9 +9,11 @@ import (
 
 // A turn is one hold, in nanoseconds of the measurement's clock.
 type turn struct {
-	got  int64 // when Lock returned
-	wait int64 // since it was called
-	gap  int64 // since the holder before called unlock; −1: there was none
+	got   int64 // when Lock returned
+	wait  int64 // since it was called
+	gap   int64 // since the holder before called unlock; −1: there was none
+	left  int64 // when unlock was called
+	freed int64 // when it returned
 }
 
 // A worker is one goroutine of a scenario. What it sees stays in its own memory until it has ended.
@@ -51,9 +53,11 @@ func (w *worker) run(ctx context.Context) {
 		t := turn{got: got, wait: got - w.asking, gap: -1}
 		w.asking = -1
 		w.problem = w.hold(&t)
+		err := unlock()
+		t.freed = w.now()
 		w.turns = append(w.turns, t)
-		if err := unlock(); err != nil {
-			w.failures = append(w.failures, failure{w.now(), err})
+		if err != nil {
+			w.failures = append(w.failures, failure{t.freed, err})
 		}
 	}
 }
@@ -80,5 +84,6 @@ func (w *worker) hold(t *turn) (problem string) {
 	if w.work > 0 {
 		time.Sleep(w.work)
 	}
-	return w.lock.leave(w.now())
+	t.left = w.now()
+	return w.lock.leave(t.left)
 }

@@ -38,6 +38,10 @@ func toOff(title string, id figure.ID) column {
 	return ratio(title, func(c *result.Contender, run result.Run) float64 { return c.ToOffIn(run, id) })
 }
 
+func toHealthy(title string, id figure.ID) column {
+	return ratio(title, func(c *result.Contender, run result.Run) float64 { return c.ToHealthyIn(run, id) })
+}
+
 func ratio(title string, in func(*result.Contender, result.Run) float64) column {
 	over := func(c *result.Contender) figure.Summary {
 		return c.Over(func(run result.Run) float64 { return in(c, run) })
@@ -67,8 +71,29 @@ var guard = []column{
 	plain(figure.WaitP99), plain(figure.ShareRatio), plain(figure.Commands), plain(figure.Calls),
 }
 
-// of are the columns of a scenario: usual, unless it is about the guard.
+// majority are the columns of a scenario in which locks are kept in a majority of servers; the limit's lock is one round trip.
+var majority = []column{
+	plain(figure.Throughput), toLimit("×limit", figure.Throughput), toPeer("×peer", figure.Throughput),
+	plain(figure.PairP50), toLimit("p50 ×limit", figure.PairP50), toPeer("p50 ×peer", figure.PairP50),
+	plain(figure.WaitP50), toLimit("round trips", figure.WaitP50), plain(figure.WaitP99), toPeer("p99 ×peer", figure.WaitP99),
+	plain(figure.UnlockP50), plain(figure.UnlockP99), plain(figure.ShareRatio), plain(figure.Commands), plain(figure.Calls), plain(figure.Failures),
+}
+
+// troubled are the columns of a scenario in which a node does not answer.
+var troubled = []column{
+	plain(figure.Throughput), toHealthy("×healthy", figure.Throughput), toPeer("×peer", figure.Throughput),
+	plain(figure.WaitP50), plain(figure.WaitP99), toHealthy("p99 ×healthy", figure.WaitP99),
+	plain(figure.UnlockP50), plain(figure.UnlockP99), toHealthy("p99 ×healthy", figure.UnlockP99), plain(figure.Failures),
+}
+
+// of are the columns of a scenario: usual, unless it is about something else.
 func of(s *result.Scenario, usual []column) []column {
+	switch {
+	case s.Healthy != "":
+		return troubled
+	case s.Nodes > 0:
+		return majority
+	}
 	for _, c := range s.Contenders {
 		if c.Role == contender.Guarded {
 			return guard

@@ -12,6 +12,18 @@ import (
 	"holdfast.dev/bench/internal/result"
 )
 
+// Print writes the document as JSON, for a page, or as text.
+func Print(w io.Writer, d *result.Document, json, markdown bool) error {
+	switch {
+	case json:
+		return JSON(w, d)
+	case markdown:
+		return Markdown(w, d)
+	default:
+		return Text(w, d)
+	}
+}
+
 // JSON writes the document as it is.
 func JSON(w io.Writer, d *result.Document) error {
 	e := json.NewEncoder(w)
@@ -92,7 +104,10 @@ func preface(d *result.Document) []string {
 		versions = append(versions, module+" "+d.Libraries[module])
 	}
 	whose := "a server that was there"
-	if d.Server.Own {
+	switch {
+	case d.Server.Nodes > 0:
+		whose = fmt.Sprintf("%d servers of its own", d.Server.Nodes)
+	case d.Server.Own:
 		whose = "a server of its own"
 	}
 	m := d.Machine
@@ -109,10 +124,19 @@ func preface(d *result.Document) []string {
 	return lines
 }
 
-// notes tells of libraries that left failures to their callers.
+// notes tells of libraries that left failures to their callers, and of those that did not exclude.
 func notes(s *result.Scenario) []string {
 	var lines []string
 	for _, c := range s.Contenders {
+		broke, how := 0, ""
+		for _, run := range c.Runs {
+			if run.Broke != "" {
+				broke, how = broke+1, run.Broke
+			}
+		}
+		if broke > 0 {
+			lines = append(lines, fmt.Sprintf("%s DID NOT EXCLUDE in %d of %d repetitions, which have no figures: %s", c.Name, broke, len(c.Runs), how))
+		}
 		for _, run := range c.Runs {
 			if run.Problem != "" {
 				lines = append(lines, fmt.Sprintf("%s gave up, and was asked again; the last time it said: %s", c.Name, oneLine(run.Problem)))

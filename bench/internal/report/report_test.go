@@ -88,6 +88,51 @@ func TestGuardColumns(t *testing.T) {
 	}
 }
 
+// TestMajorityColumns: locks in a majority have columns of their own, and others where a node stands still.
+func TestMajorityColumns(t *testing.T) {
+	d := new(result.Document)
+	d.Server = result.Server{Product: "Redis", Own: true, Nodes: 5}
+	well := scenario.Scenario{Name: "solo-of-5", Nodes: 5}
+	ill := scenario.Scenario{Name: "stopped-of-5", Nodes: 5, Healthy: "solo-of-5"}
+	for name, waits := range map[string][2]float64{"limit": {1, 0}, "ours": {2, 3}} {
+		for i, s := range []scenario.Scenario{well, ill} {
+			role := contender.Ours
+			if name == "limit" {
+				if role = contender.Limit; i == 1 {
+					continue
+				}
+			}
+			f := figure.None()
+			f[figure.WaitP50], f[figure.WaitP99] = waits[i], waits[i]
+			d.Add(s, contender.Contender{Name: name, Role: role}, 1, 1, &measure.Result{Figures: f})
+		}
+	}
+	d.AddViolation(well, contender.Contender{Name: "peer", Role: contender.Peer}, 1, 1, &measure.Violation{What: "two were inside"})
+	d.Summarise([]string{"limit", "ours", "peer"})
+	text := print(t, func(b *strings.Builder) error { return Text(b, d) })
+	for _, want := range []string{"5 servers of its own", "round trips", "p99 ×healthy", "peer DID NOT EXCLUDE in 1 of 1 repetitions, which have no figures: two were inside"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	page := print(t, func(b *strings.Builder) error { return Markdown(b, d) })
+	for _, want := range []string{"| ours | – | – | – | – | – | – | 2 | 2 | 2 |", "| ours | – | – | – | 3 | 3 | 1.50 |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in:\n%s", want, page)
+		}
+	}
+}
+
+// TestPrint chooses the form.
+func TestPrint(t *testing.T) {
+	for want, how := range map[string][2]bool{"{": {true, false}, "### solo": {false, true}, "\nsolo: 1 goroutine\n": {false, false}} {
+		text := print(t, func(b *strings.Builder) error { return Print(b, document(), how[0], how[1]) })
+		if !strings.Contains(text, want) || strings.HasPrefix(text, "{") != how[0] {
+			t.Errorf("json %v, markdown %v:\n%s", how[0], how[1], text)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	rows := [][]string{{"what", "how long"}, {"a|b", "1 s"}}
 	for markdown, want := range map[bool]string{false: "  what  how long\n  a|b   1 s\n", true: "| what | how long |\n|---|---|\n| a\\|b | 1 s |\n"} {

@@ -6,6 +6,7 @@
 package result
 
 import (
+	"slices"
 	"time"
 
 	"holdfast.dev/bench/internal/contender"
@@ -41,13 +42,16 @@ type Machine struct {
 type Server struct {
 	Product string `json:"product"`
 	Version string `json:"version"`
-	Own     bool   `json:"own"` // started for this run, and used by nothing else
+	Own     bool   `json:"own"`             // started for this run, and used by nothing else
+	Nodes   int    `json:"nodes,omitempty"` // there are so many of them, independent of each other
 }
 
 // A Scenario has the contenders that ran it.
 type Scenario struct {
 	Name       string       `json:"name"`
 	Title      string       `json:"title"`
+	Nodes      int          `json:"nodes,omitempty"`   // of whose majority locks are kept in; 0: it is not about majorities
+	Healthy    string       `json:"healthy,omitempty"` // the same without trouble
 	Contenders []*Contender `json:"contenders"`
 }
 
@@ -63,9 +67,11 @@ type Contender struct {
 	ToLimit   figure.Set     `json:"to_limit"`     // median of the ratios
 	ToBest    figure.Set     `json:"to_best_peer"` // median of the ratios
 	ToOff     figure.Set     `json:"to_guard_off"` // median of the ratios, of one that has the guard on
+	ToHealthy figure.Set     `json:"to_healthy"`   // median of the ratios to its own without trouble
 	limitRuns map[int]figure.Set
 	bestRuns  map[int]figure.Set
 	offRuns   map[int]figure.Set
+	wellRuns  map[int]figure.Set
 }
 
 // A Run is one repetition.
@@ -77,6 +83,7 @@ type Run struct {
 	Figures figure.Set       `json:"figures"`
 	Calls   map[string]int64 `json:"commands"` // that the server carried out, by name
 	Problem string           `json:"problem,omitempty"`
+	Broke   string           `json:"broke,omitempty"` // how the lock did not exclude: then there are no figures
 }
 
 // A Scale is what many holds and waiters of Holdfast cost a server.
@@ -112,7 +119,7 @@ type Verdict struct {
 func (d *Document) Add(s scenario.Scenario, c contender.Contender, number, place int, r *measure.Result) {
 	in := d.Scenario(s.Name)
 	if in == nil {
-		in = &Scenario{Name: s.Name, Title: s.Title}
+		in = &Scenario{Name: s.Name, Title: s.Title, Nodes: s.Nodes, Healthy: s.Healthy}
 		d.Scenarios = append(d.Scenarios, in)
 	}
 	by := in.Contender(c.Name)
@@ -124,6 +131,18 @@ func (d *Document) Add(s scenario.Scenario, c contender.Contender, number, place
 		Number: number, Place: place, Seconds: r.Lasted.Seconds(), Holds: r.Holds,
 		Figures: r.Figures, Calls: r.Commands, Problem: r.Problem,
 	})
+}
+
+// AddViolation records a measurement that came to nothing, because the lock did not exclude.
+func (d *Document) AddViolation(s scenario.Scenario, c contender.Contender, number, place int, v *measure.Violation) {
+	d.Add(s, c, number, place, &measure.Result{Figures: figure.None()})
+	runs := d.Scenario(s.Name).Contender(c.Name).Runs
+	runs[len(runs)-1].Broke = v.What
+}
+
+// AllMet reports whether every bar was measured, and met.
+func (d *Document) AllMet() bool {
+	return !slices.ContainsFunc(d.Bars, func(v Verdict) bool { return !v.Met })
 }
 
 // Scenario returns the one of that name, or nil.

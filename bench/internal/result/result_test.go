@@ -90,3 +90,54 @@ func TestRatiosNeedTheSameRepetition(t *testing.T) {
 		t.Error("there was no third")
 	}
 }
+
+// TestRatiosToHealthy: what is measured in trouble is compared with the same contender without it, in the same repetition.
+func TestRatiosToHealthy(t *testing.T) {
+	d := new(Document)
+	well := scenario.Scenario{Name: "solo"}
+	ill := scenario.Scenario{Name: "stopped", Healthy: "solo"}
+	for i, waits := range [][4]float64{{1, 2, 4, 100}, {10, 30, 4, 100}, {1, 5, 4, 100}} {
+		for j, s := range []scenario.Scenario{well, ill} {
+			for k, name := range []string{"ours", "peer"} {
+				f := figure.None()
+				f[figure.WaitP99] = waits[2*k+j]
+				d.Add(s, contender.Contender{Name: name}, i+1, 1, &measure.Result{Figures: f})
+			}
+		}
+	}
+	d.Summarise([]string{"ours", "peer"})
+	for name, want := range map[string]float64{"ours": 3, "peer": 25} { // 2/1, 30/10, 5/1
+		if got := d.Scenario("stopped").Contender(name).ToHealthy[figure.WaitP99]; got != want {
+			t.Errorf("%s waits %g times as long in trouble, want %g", name, got, want)
+		}
+		if got := d.Scenario("solo").Contender(name).ToHealthy[figure.WaitP99]; !math.IsNaN(got) {
+			t.Errorf("%s without trouble is compared with itself: %g", name, got)
+		}
+	}
+	ours := d.Scenario("stopped").Contender("ours")
+	if got := ours.ToHealthyIn(ours.Runs[1], figure.WaitP99); got != 3 {
+		t.Errorf("in the second repetition it is %g, want 3", got)
+	}
+}
+
+// TestViolation: a repetition in which a lock did not exclude counts for nothing else.
+func TestViolation(t *testing.T) {
+	d := new(Document)
+	add(d, "a", contender.Peer, []float64{100}, []float64{1})
+	d.AddViolation(scenario.Scenario{Name: "solo"}, contender.Contender{Name: "a", Role: contender.Peer}, 2, 1, &measure.Violation{What: "two were inside"})
+	d.Summarise([]string{"a"})
+	a := d.Scenario("solo").Contender("a")
+	if len(a.Runs) != 2 || a.Runs[0].Broke != "" || a.Runs[1].Broke != "two were inside" || a.Median[figure.Throughput] != 100 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestAllMet(t *testing.T) {
+	d := &Document{Bars: []Verdict{{Measured: true, Met: true}}}
+	if !d.AllMet() {
+		t.Error("the only bar was met")
+	}
+	if d.Bars = append(d.Bars, Verdict{}); d.AllMet() {
+		t.Error("one was not measured")
+	}
+}

@@ -14,29 +14,38 @@ func (d *Document) Summarise(names []string) {
 			return slices.Index(names, a.Name) - slices.Index(names, b.Name)
 		})
 		for _, c := range s.Contenders {
-			c.summarise(s)
+			c.summarise(s, d.Scenario(s.Healthy))
 		}
 	}
 }
 
-func (c *Contender) summarise(s *Scenario) {
-	c.limitRuns, c.bestRuns, c.offRuns = make(map[int]figure.Set), make(map[int]figure.Set), make(map[int]figure.Set)
+// summarise: healthy is the same scenario without trouble, or nil.
+func (c *Contender) summarise(s, healthy *Scenario) {
+	c.limitRuns, c.bestRuns = make(map[int]figure.Set), make(map[int]figure.Set)
+	c.offRuns, c.wellRuns = make(map[int]figure.Set), make(map[int]figure.Set)
 	for _, run := range c.Runs {
 		c.limitRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Limit, run.Number)))
 		c.bestRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Peer, run.Number)))
-		c.offRuns[run.Number] = figure.None()
+		c.offRuns[run.Number], c.wellRuns[run.Number] = figure.None(), figure.None()
 		if c.Role == contender.Guarded {
 			c.offRuns[run.Number] = run.Figures.Against(figure.Best(s.figures(contender.Ours, run.Number)))
 		}
+		if healthy == nil || healthy.Contender(c.Name) == nil {
+			continue
+		}
+		if well, ok := healthy.Contender(c.Name).Run(run.Number); ok {
+			c.wellRuns[run.Number] = run.Figures.Against(well.Figures)
+		}
 	}
 	c.Median, c.Min, c.Max = figure.None(), figure.None(), figure.None()
-	c.ToLimit, c.ToBest, c.ToOff = figure.None(), figure.None(), figure.None()
+	c.ToLimit, c.ToBest, c.ToOff, c.ToHealthy = figure.None(), figure.None(), figure.None(), figure.None()
 	for _, id := range figure.All() {
 		all := c.Over(func(run Run) float64 { return run.Figures[id] })
 		c.Median[id], c.Min[id], c.Max[id] = all.Median, all.Min, all.Max
 		c.ToLimit[id] = c.Over(func(run Run) float64 { return c.limitRuns[run.Number][id] }).Median
 		c.ToBest[id] = c.Over(func(run Run) float64 { return c.bestRuns[run.Number][id] }).Median
 		c.ToOff[id] = c.Over(func(run Run) float64 { return c.offRuns[run.Number][id] }).Median
+		c.ToHealthy[id] = c.Over(func(run Run) float64 { return c.wellRuns[run.Number][id] }).Median
 	}
 }
 
@@ -68,6 +77,9 @@ func (c *Contender) ToBestIn(run Run, id figure.ID) float64 { return c.bestRuns[
 
 // ToOffIn returns the ratio of a figure to that of ours without the guard, in one repetition, if this is ours with it.
 func (c *Contender) ToOffIn(run Run, id figure.ID) float64 { return c.offRuns[run.Number][id] }
+
+// ToHealthyIn returns the ratio of a figure to the contender's own without trouble, in one repetition.
+func (c *Contender) ToHealthyIn(run Run, id figure.ID) float64 { return c.wellRuns[run.Number][id] }
 
 // Run returns the repetition of that number.
 func (c *Contender) Run(number int) (Run, bool) {

@@ -23,6 +23,13 @@ type Scenario struct {
 	Guard bool
 	// Replica: the server has a replica, which must have followed for it to write.
 	Replica bool
+	// Nodes: the lock is in a majority of so many independent servers. 0: it is on one server, which is not about majorities.
+	Nodes int
+	// Far is how much longer than on this machine a round trip to each of them takes.
+	Far time.Duration
+	// Stopped: one of them stands still. Healthy is the name of the same scenario without that.
+	Stopped bool
+	Healthy string
 }
 
 // Contended reports whether anybody ever waits for somebody else.

@@ -1,0 +1,58 @@
+package bars
+
+import (
+	"math"
+
+	"holdfast.dev/bench/internal/figure"
+	"holdfast.dev/bench/internal/result"
+	"holdfast.dev/bench/internal/scenario"
+)
+
+// JudgeMajorities holds the document against what is wanted of locks in a majority of servers.
+func JudgeMajorities(d *result.Document) []result.Verdict { return judge(d, majorities()) }
+
+// majorities has those of several servers: each near, and with every node far away.
+func majorities() []bar {
+	var all []bar
+	for _, far := range []bool{false, true} {
+		for _, n := range scenario.Fleets {
+			all = append(all, majority(n, far)...)
+		}
+	}
+	return all
+}
+
+func majority(nodes int, far bool) []bar {
+	in := func(kind string) []string { return []string{scenario.Of(kind, nodes, far)} }
+	all := []bar{{untokened, in("solo"), figure.PairP50, bestPeer, atMost, 1}}
+	if far { // near, a round trip is mostly what the processors do, and that is not the same for all
+		all = append(all, bar{ours, in("solo"), figure.WaitP50, oneRound, atMost, 1})
+	}
+	for _, subject := range []string{ours, untokened} {
+		if nodes == 5 {
+			all = append(all,
+				bar{subject, in("stopped"), figure.WaitP99, healthy, atMost, 1.5},
+				bar{subject, in("stopped"), figure.UnlockP99, healthy, atMost, 1.5})
+		}
+		all = append(all,
+			bar{subject, in("apart"), figure.Throughput, bestPeer, above, 1},
+			bar{subject, in("crowd"), figure.WaitP99, bestPeer, atMost, 0.5})
+		if nodes == 5 {
+			all = append(all, bar{subject, in("strangers"), figure.WaitP99, bestPeer, atMost, 0.5})
+		}
+	}
+	return all
+}
+
+// further returns by how many of the limit's a figure is more than that of ours without tokens, in one repetition. The limit's lock is one round trip.
+func (b bar) further(d *result.Document, c *result.Contender, run result.Run) float64 {
+	without := d.Scenario(b.scenarios[0]).Contender(untokened)
+	if without == nil {
+		return math.NaN()
+	}
+	other, ok := without.Run(run.Number)
+	if !ok {
+		return math.NaN()
+	}
+	return c.ToLimitIn(run, b.figure) - without.ToLimitIn(other, b.figure)
+}
