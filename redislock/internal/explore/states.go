@@ -7,14 +7,17 @@ import "hash/maphash"
 type states[S comparable] struct {
 	chunks [][]S
 	count  int
-	table  []uint32 // open addressing: the index of a state and 1; 0: empty
+	table  []entry // open addressing
 	seed   maphash.Seed
 }
+
+// An entry has the hash of a state, so that others need not be looked at, and its index and 1; the zero entry is empty.
+type entry struct{ hash, index uint32 }
 
 const chunk = 1 << 14
 
 func newStates[S comparable]() *states[S] {
-	return &states[S]{table: make([]uint32, 1<<12), seed: maphash.MakeSeed()}
+	return &states[S]{table: make([]entry, 1<<12), seed: maphash.MakeSeed()}
 }
 
 func (x *states[S]) at(i int) *S { return &x.chunks[i/chunk][i%chunk] }
@@ -24,7 +27,8 @@ func (x *states[S]) add(s *S) bool {
 	if x.count >= len(x.table)/2 {
 		x.grow()
 	}
-	place, found := x.find(s)
+	hash := uint32(maphash.Comparable(x.seed, *s))
+	place, found := x.find(hash, s)
 	if found {
 		return false
 	}
@@ -33,28 +37,35 @@ func (x *states[S]) add(s *S) bool {
 	}
 	*x.at(x.count) = *s
 	x.count++
-	x.table[place] = uint32(x.count)
+	x.table[place] = entry{hash, uint32(x.count)}
 	return true
 }
 
 // find returns the place of s in the table, or the empty one where it belongs.
-func (x *states[S]) find(s *S) (place uint64, found bool) {
-	mask := uint64(len(x.table) - 1)
-	for place = maphash.Comparable(x.seed, *s) & mask; ; place = (place + 1) & mask {
-		i := x.table[place]
-		if i == 0 {
+func (x *states[S]) find(hash uint32, s *S) (place uint32, found bool) {
+	mask := uint32(len(x.table) - 1)
+	for place = hash & mask; ; place = (place + 1) & mask {
+		switch e := x.table[place]; {
+		case e.index == 0:
 			return place, false
-		}
-		if *x.at(int(i - 1)) == *s {
+		case e.hash == hash && *x.at(int(e.index - 1)) == *s:
 			return place, true
 		}
 	}
 }
 
 func (x *states[S]) grow() {
-	x.table = make([]uint32, 2*len(x.table))
-	for i := range x.count {
-		place, _ := x.find(x.at(i))
-		x.table[place] = uint32(i + 1)
+	old := x.table
+	x.table = make([]entry, 2*len(old))
+	mask := uint32(len(x.table) - 1)
+	for _, e := range old {
+		if e.index == 0 {
+			continue
+		}
+		place := e.hash & mask
+		for x.table[place].index != 0 {
+			place = (place + 1) & mask
+		}
+		x.table[place] = e
 	}
 }

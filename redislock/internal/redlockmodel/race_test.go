@@ -1,0 +1,5 @@
+//go:build race
+
+package redlockmodel
+
+const raceDetector = true
