@@ -110,6 +110,14 @@ type Defaulter interface {
 	DefaultTTL() time.Duration
 }
 
+// A Warner is a store that works, but that its user may have set up otherwise than was meant. What is wrong is refused, and what is not
+// promised stands in Guarantees; this is for what is neither. Absent means that there is nothing to say.
+type Warner interface {
+	// Warnings says what is odd about how the store was opened, and what to do about it, for people: each is a part of a sentence, on one line,
+	// without secrets. It goes by what is known and asks nobody, so that it can be called at any time, after Close too.
+	Warnings() []string
+}
+
 // A Counter shows re-entry on the wire, for stores whose format has a count (Redisson). The store's hold still begins with
 // Acquire and ends with Release.
 type Counter interface {
