@@ -20,6 +20,8 @@ var homes = map[string]string{
 	"rediss":          "holdfast.dev/redislock",
 	"redis+sentinel":  "holdfast.dev/redislock",
 	"rediss+sentinel": "holdfast.dev/redislock",
+
+	"redlock": "holdfast.dev/redislock/redlock",
 }
 
 // Open opens the store at url, for instance file:///var/lib/shop/locks or redis://127.0.0.1:6379. The driver of its scheme must be

@@ -15,7 +15,8 @@ import (
 	"holdfast.dev/cmd/holdfast/internal/say"
 	"holdfast.dev/driver"
 	"holdfast.dev/filelock"
-	_ "holdfast.dev/redislock" // redis:// and rediss://
+	_ "holdfast.dev/redislock"         // redis://, rediss:// and both with +sentinel
+	_ "holdfast.dev/redislock/redlock" // redlock://
 )
 
 // storeVariable names the store in the environment.
@@ -142,6 +143,9 @@ func (p *program) use(given bool, l look) error {
 	defer cancel()
 	locks, err := openToLook(ctx, url, holdfast.Label(l.as))
 	if err == nil {
+		for _, text := range locks.Warnings() {
+			p.voice.Notef("warning: %s", text)
+		}
 		err = l.do(ctx, locks)
 		locks.Close()
 	}

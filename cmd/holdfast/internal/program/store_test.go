@@ -8,7 +8,7 @@ import (
 	"holdfast.dev/filelock"
 )
 
-const unknownScheme = `this program has no driver for nowhere://; it has: deaf-test://, file://, redis://, redis+sentinel://, rediss://, rediss+sentinel://, remote-test://`
+const unknownScheme = `this program has no driver for nowhere://; it has: deaf-test://, file://, redis://, redis+sentinel://, rediss://, rediss+sentinel://, redlock://, remote-test://`
 
 func TestWhereTheStoreIs(t *testing.T) {
 	w := newWorld(t)
@@ -68,6 +68,7 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 		"redis://user:PW@" + nobody + "/0", "rediss://u:PW@" + nobody + "?ca=PW", "redis://u:PW@" + nobody + "?guard=PW", "mem://:PW@h", "file://u:PW@h/x", "redis://u:PW",
 		"redis://u:PW@[::1", "redis://u:a@PW@h", "redis:/u:PW@h",
 		"redis://u:PW@h:99999", "REDIS://u:PW@h", "redis://u:%zzPW@h", "redis://u:PW/@h", "redis://u:PW#@h", "//u:PW@h", "u:PW@h", "redis://u:PW@h\x1b",
+		"redlock://u:PW@" + nobody, "redlock://?node=redis://u:PW@" + nobody + "&guard=PW", "redlock://?node=u:PW@h",
 		"redis://h?password=PW", "file:///nowhere?network=PW", "PW", "remote-test://u:PW@" + nobody, "remote-test://u:PW@" + nobody + "?x=PW",
 	}
 	commands := [][]string{

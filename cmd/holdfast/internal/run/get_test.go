@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev"
 	"holdfast.dev/cmd/holdfast/internal/say"
+	"holdfast.dev/driver"
 	"holdfast.dev/memlock"
 )
 
@@ -162,6 +163,34 @@ func TestOpenAgain(t *testing.T) {
 		hold.Unlock()
 		client.Close()
 	})
+}
+
+// An oddStore has something to say about itself.
+type oddStore struct{ driver.Store }
+
+func (oddStore) Warnings() []string { return []string{"it is odd\nholdfast: forged", "and even"} }
+
+// What a store warns of is said once, a line each, unless nothing is to be said.
+func TestWarnings(t *testing.T) {
+	for quiet, want := range map[bool]string{false: "holdfast: warning: it is odd\\nholdfast: forged\nholdfast: warning: and even\n", true: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			p := planFor(memlock.NewServer(), &out)
+			p.Quiet = quiet
+			p.Open = func(_ context.Context, opts ...holdfast.OpenOption) (*holdfast.Client, error) {
+				return holdfast.New(oddStore{memlock.New()}, opts...), nil
+			}
+			client, hold, err := p.getOnce(noSignals(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hold.Unlock()
+			client.Close()
+			if got := out.String(); got != want {
+				t.Errorf("quiet %t: it says %q, want %q", quiet, got, want)
+			}
+		})
+	}
 }
 
 // A second signal that ends a wait is not kept back, nor are others taken for one: what listens is told of the first one only.

@@ -21,7 +21,13 @@ func (p *Plan) open(ctx context.Context, news *news) (*holdfast.Client, error) {
 			p.StoreTTL = most.Max // nobody has asked for the default
 			continue
 		}
-		if err == nil || p.NoWait || isFinal(err) || ctx.Err() != nil {
+		if err == nil {
+			for _, text := range client.Warnings() {
+				p.complain("warning: %s", text)
+			}
+			return client, nil
+		}
+		if p.NoWait || isFinal(err) || ctx.Err() != nil {
 			return client, err
 		}
 		if text := err.Error(); text != told {

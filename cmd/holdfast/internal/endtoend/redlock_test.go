@@ -1,0 +1,113 @@
+//go:build linux
+
+package endtoend_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"holdfast.dev/locktest/servers"
+)
+
+// newRedlock makes a world whose store is a majority of so many Redis servers of its own, which have no guard.
+func newRedlock(t *testing.T, n int) (*world, []*servers.Redis) {
+	t.Helper()
+	w := newWorld(t)
+	var nodes []*servers.Redis
+	var addresses []string
+	for range n {
+		server, err := servers.StartRedis(t.Context())
+		servers.Need(t, err)
+		t.Cleanup(func() { server.Close() })
+		nodes, addresses = append(nodes, server), append(addresses, server.Addr())
+	}
+	w.storeAt("redlock://" + strings.Join(addresses, ",") + "?guard=0")
+	t.Cleanup(w.clear) // before the servers end: cleanups run backwards
+	return w, nodes
+}
+
+// run, ls, inspect and break, each from a process of its own, while one of three nodes is gone.
+func TestRedlockCommands(t *testing.T) {
+	t.Parallel()
+	w, nodes := newRedlock(t, 3)
+	nodes[1].Kill()
+	client := w.client()
+	r := w.start("holdfast", "run", "--label", "me", "x", "--", "actor", w.journal, "a")
+	w.cast("a", 1)
+	token := w.tokenOf(client, "x")
+	next := w.start("holdfast", "run", "-v", "x", "--", "sh", "-c", "echo $HOLDFAST_NAME $HOLDFAST_TOKEN")
+	w.printed(next, "held since")
+	if got := w.holdfast(1, "run", "-n", "x", "--", "true"); !contains(got.errors, " me\"") || !contains(got.errors, fmt.Sprint("token ", token)) {
+		t.Errorf("-n says %q", got.errors)
+	}
+	if rows := strings.Split(w.holdfast(0, "ls").out, "\n"); len(rows) != 3 || !contains(rows[1], " me ") || !contains(rows[1], fmt.Sprint(token)) {
+		t.Errorf("ls shows %q", rows)
+	}
+	if got := w.holdfast(0, "inspect", "x"); !contains(got.out, fmt.Sprint(token)) {
+		t.Errorf("inspect shows %q, without token %d", got.out, token)
+	}
+	w.holdfast(0, "break", "x", "--token", fmt.Sprint(token))
+	r.ends(75)
+	name, after, _ := strings.Cut(strings.TrimSpace(next.ends(0).out), " ")
+	if rises, err := strconv.ParseUint(after, 10, 64); name != "x" || err != nil || rises <= token {
+		t.Errorf("the next one ran under %q with token %q, want x and more than %d", name, after, token)
+	}
+	if got := w.holdfast(0, "ls"); got.out != "" {
+		t.Errorf("ls shows %q when all have ended", got.out)
+	}
+}
+
+// A majority is gone: the command is ended, because nothing renews its lock, and whoever comes is told what each node says.
+func TestRedlockWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	w, nodes := newRedlock(t, 3)
+	r := w.start("holdfast", "run", "--ttl", "3s", "x", "--", "actor", "-survive", "-beat", w.journal, "a")
+	w.cast("a", 1)
+	nodes[0].Kill()
+	nodes[2].Kill()
+	if got := r.ends(75); !contains(got.errors, "lost") {
+		t.Errorf("it says %q", got.errors)
+	}
+	for _, args := range [][]string{{"run", "-n", "x", "--", "true"}, {"ls"}, {"inspect", "x"}} {
+		got := w.holdfast(69, args...)
+		for _, part := range []string{"2 are needed", nodes[0].Addr() + ": ", nodes[1].Addr() + ": connected", nodes[2].Addr() + ": "} {
+			if !contains(got.errors, part) {
+				t.Errorf("%q says %q, without %q", args, got.errors, part)
+			}
+		}
+	}
+}
+
+// What a majority of servers cannot do is refused, with what can: readers, permits, minimum holds.
+func TestRedlockIsForOneAtATime(t *testing.T) {
+	t.Parallel()
+	w, _ := newRedlock(t, 1)
+	for _, flag := range []string{"-s", "--limit=3", "--min-hold=1m"} {
+		if got := w.holdfast(64, "run", "-n", flag, "x", "--", "actor", w.journal, "never"); got.errors == "" {
+			t.Errorf("%s: it says nothing", flag)
+		}
+	}
+	w.isFree("x")
+	if got := w.entries(); len(got) > 0 {
+		t.Errorf("a command ran: %v", got)
+	}
+}
+
+// An even number of nodes works, and whoever opens the store is warned, once, unless nothing is to be said.
+func TestRedlockEven(t *testing.T) {
+	t.Parallel()
+	w, _ := newRedlock(t, 2)
+	const warning = "holdfast: warning: the number of nodes is even: of 2 no more may be lost than of 1, none either way; add one, or leave one out\n"
+	for _, args := range [][]string{{"run", "x", "--", "true"}, {"inspect", "x"}, {"ls"}, {"ls", "--json"}} {
+		if got := w.holdfast(0, args...); strings.Count(got.errors, warning) != 1 || contains(got.out, "warning") {
+			t.Errorf("%q prints %q, %q", args, got.out, got.errors)
+		}
+	}
+	for _, args := range [][]string{{"run", "-q", "x", "--", "true"}, {"inspect", "-q", "x"}, {"ls", "-q"}} {
+		if got := w.holdfast(0, args...); got.errors != "" {
+			t.Errorf("%q prints %q", args, got.errors)
+		}
+	}
+}
