@@ -184,18 +184,24 @@ func (s *Store) once(ctx context.Context, a *attempt, r *driver.Request, w *wait
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.vetoed(); err != nil {
+		return nil, err
+	}
 	t := s.next(a, s.ttl(r.TTL+extra), w)
 	if t == nil {
 		return nil, errUndone
 	}
-	t.quiet = w != nil
+	t.quiet, t.splits = w != nil, a.splits
 	t.start()
 	if err := s.await(ctx, a, t); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	phase, lost := t.phase, t.lost
+	phase, lost, split := t.phase, t.lost, t.split
 	t.mu.Unlock()
+	if a.splits++; !split {
+		a.splits = 0
+	}
 	if phase == holding {
 		return &driver.Grant{Token: t.token, Asked: t.asked, TTL: believed(t.ttl), Lease: lease{t}}, nil
 	}

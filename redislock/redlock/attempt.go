@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast.dev/driver"
@@ -14,10 +15,12 @@ type attempt struct {
 	turn     chan struct{} // has an element while a call of Acquire is at work: the others wait, and find what it has found
 	undone   chan struct{} // closed by Release: calls end, and send nothing more
 	woken    chan struct{} // of the call that waits; whoever has the turn sets it
+	splits   int           // tries in a row that nobody has won; whoever has the turn counts
 
 	// Guarded by the store's mutex.
 	calls  int
 	last   *try           // the newest; nil: there was none
+	before []*try         // of which nodes may still have something
 	waited bool           // it has stood in line
 	left   driver.Instant // when its last call ended
 	ended  bool
@@ -49,7 +52,7 @@ func (s *Store) join(r *driver.Request) *attempt {
 func (s *Store) newAttempt(r *driver.Request) *attempt {
 	secret := r.Attempt.Reveal()
 	return &attempt{
-		question: question{attempt: secret, label: r.Label, alone: len(s.nodes) == 1 && !s.config.untokened,
+		question: question{attempt: secret, label: r.Label, tokens: s.tokens(),
 			keys: []string{s.keys.lock(r.Name), s.keys.store(), s.keys.undone() + secret, s.keys.waiting(r.Name)}},
 		turn: make(chan struct{}, 1), undone: make(chan struct{}),
 	}
@@ -102,6 +105,14 @@ func (s *Store) next(a *attempt, ttl time.Duration, w *waits) *try {
 	if a.ended {
 		return nil
 	}
+	if a.last != nil {
+		a.before = append(a.before, a.last)
+	}
+	now := s.clock.Now()
+	a.before = slices.DeleteFunc(a.before, func(t *try) bool {
+		_, any := t.mayHave()
+		return !any || now.Sub(t.asked) > t.ttl+releasePatience // what nodes have runs out
+	})
 	a.last = s.newTry(a, ttl, s.tries.Add(1), w)
 	return a.last
 }

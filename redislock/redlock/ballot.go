@@ -63,9 +63,10 @@ type answer struct {
 	unsent bool  // failed, and the node has not heard of it, nor will it
 
 	vote          // done, of a vote
-	run    string // the id of the server process; done or guarded, of a vote
+	run    string // the id of the server process, where it is told
 	left   time.Duration
 	holder driver.Holder // held
+	voting bool          // held, by a try that has no token yet, and may never hold
 	mark   string        // held: the same on every node, if the holder is
 	try    string        // already: its number; undone: of the last that is dead
 	token  uint64        // already; done, of the vote of a node that is the only one
@@ -84,7 +85,21 @@ type question struct {
 	attempt string
 	number  uint32 // of the try
 	label   string
-	alone   bool // there is one node only: it decides on the token
+	tokens  tokens
+}
+
+// tokens says when the token of a try is decided on.
+type tokens uint8
+
+const (
+	later   tokens = iota // in a second round, by the votes
+	here                  // by the node, which is the only one
+	without               // there is none
+)
+
+// text is how a vote is told.
+func (t tokens) text() string {
+	return [...]string{later: "later", here: "here", without: "without"}[t]
 }
 
 // id is the attempt and the number of the try, as in the value.
@@ -108,8 +123,7 @@ type primitive interface {
 // waits is how somebody who waits can be told.
 type waits struct {
 	channel string
-	since   driver.Instant
-	for_    time.Duration
+	waited  time.Duration
 	known   bool // the node may have been told already
 }
 
@@ -140,9 +154,9 @@ func (b ballotBox) call(ctx context.Context, function string, q *question, args 
 		return r, answer{word: done}
 	case saysHeld:
 		left, holder := readHolder(r)
-		return r, answer{word: held, left: left, holder: holder, mark: r.Text(1)}
+		return r, answer{word: held, left: left, holder: holder, voting: r.Text(4) == stateVoted, mark: r.Text(1), run: r.Text(6)}
 	case saysAlready:
-		return r, answer{word: already, try: r.Text(0), token: uint64(r.Number(1)), left: r.Span(2)}
+		return r, answer{word: already, try: r.Text(0), token: uint64(r.Number(1)), left: r.Span(2), run: r.Text(3)}
 	case saysGone:
 		return r, answer{word: gone, free: r.Number(0) == 1}
 	case saysBroken:
@@ -170,14 +184,16 @@ func readHolder(r guard.Reply) (left time.Duration, h driver.Holder) {
 		h.Label = foreign
 		return left, h
 	}
-	h.Token, h.Held, h.Broken, h.Label = uint64(r.Number(2)), r.Span(3), r.Text(4) == "b", r.Text(5)
+	h.Token, h.Held, h.Broken, h.Label = uint64(r.Number(2)), r.Span(3), r.Text(4) == stateBroken, r.Text(5)
 	return left, h
 }
 
 // States of a value: see ballot.lua.
 const (
-	stateHeld = "h"
-	stateLate = "r"
+	stateVoted  = "v"
+	stateHeld   = "h"
+	stateLate   = "r"
+	stateBroken = "b"
 )
 
 // foreign is the label of whoever wrote a value that is not ours.
@@ -186,9 +202,9 @@ const foreign = "another program"
 func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
 	channel, waited, known := "", "0", "0"
 	if w != nil {
-		channel, waited, known = w.channel, guard.Micros(w.for_), flag(w.known)
+		channel, waited, known = w.channel, guard.Micros(w.waited), flag(w.known)
 	}
-	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known, flag(q.alone))
+	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known, q.tokens.text())
 	switch a.word {
 	case done:
 		a.vote, a.run, a.token = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2), uint64(r.Number(3))
@@ -214,7 +230,7 @@ func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, cl
 	}
 	r, a := b.call(ctx, fnRenew, q, q.id(), text)
 	if a.word == done {
-		a.left, a.late = r.Span(0), r.Text(1) == stateLate
+		a.left, a.late, a.run = r.Span(0), q.tokens != without && r.Text(1) != stateHeld, r.Text(2)
 	}
 	return a
 }
@@ -231,7 +247,7 @@ func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
 	}
 	channel, waited := "", "0"
 	if u.next != nil {
-		channel, waited = u.next.channel, guard.Micros(u.next.for_)
+		channel, waited = u.next.channel, guard.Micros(u.next.waited)
 	}
 	_, a := b.call(ctx, fnRelease, q, what, flag(u.doubt), guard.Micros(u.ttl), last, flag(u.quiet), channel, waited)
 	return a
@@ -250,7 +266,7 @@ func (b ballotBox) look(ctx context.Context, q *question) answer {
 	}
 	inside.Rest = inside.Rest[1:]
 	_, holder := readHolder(inside)
-	return answer{word: held, holder: holder, mark: inside.Text(1), left: r.Span(0)}
+	return answer{word: held, holder: holder, voting: inside.Text(4) == stateVoted, mark: inside.Text(1), left: r.Span(0)}
 }
 
 func flag(b bool) string {

@@ -12,8 +12,8 @@
 --
 -- Replies, but for those of the guard (S, P, U, X):
 --   G …   done
---   H left mark token held state label   somebody else has it; left -1: for ever; mark: the same on every node, and no secret; token -1: it is not ours
---   A try token left                the attempt has it already, by that try
+--   H left mark token held state label run   somebody else has it; left -1: for ever; mark: the same on every node, and no secret; token -1: it is not ours
+--   A try token left run            the attempt has it already, by that try
 --   N free                          it is not there: nobody has the key (1), or somebody else (0)
 --   B by now gone left              the hold was broken
 --   T n                             it was undone before, as all tries up to n
@@ -22,11 +22,12 @@ local ATTEMPT, TRY = 48, 56
 local LEAST_WAIT = 750 -- for so long at least who waits is remembered, if it does not come to ask, in milliseconds: it asks more often
 local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
 local NO_TRY = '00000000'
+local RUN = 16 -- digits of the id of a server process
 
 local run -- the id of this server process
 
 local function run_id()
-  run = run or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  run = run or string.sub(string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), 1, RUN)
   return run
 end
 
@@ -93,9 +94,9 @@ local function held(value, now)
   end
   local v = read(value)
   if not v then
-    return {'H', left, mark(value), -1, 0, '', ''}
+    return {'H', left, mark(value), -1, 0, '', '', run_id()}
   end
-  return {'H', left, mark(v.try), v.token, math.max(0, now - v.since), v.state, v.label}
+  return {'H', left, mark(v.try), v.token, math.max(0, now - v.since), v.state, v.label, run_id()}
 end
 
 -- entered begins a call that can grant or renew. It returns the store, or nil and what to reply.
@@ -119,7 +120,7 @@ local function put(try, token, state, label, ttl, now)
   local value = redis.call('GET', KEYS[1])
   local v = read(value)
   if v and string.sub(try, 1, ATTEMPT) == string.sub(v.try, 1, ATTEMPT) then
-    return {'A', string.sub(v.try, ATTEMPT + 1), v.token, math.max(0, redis.call('PTTL', KEYS[1])) * 1000}
+    return {'A', string.sub(v.try, ATTEMPT + 1), v.token, math.max(0, redis.call('PTTL', KEYS[1])) * 1000, run_id()}
   end
   return held(value, now)
 end
@@ -131,7 +132,7 @@ local function stand(since, channel, ttl)
 end
 
 -- vote: ARGV 2 try, 3 ttl, 4 label, 5 the channel on which it is told ('': it does not wait), 6 how long it has waited, 7 whether it may be among those
--- who wait (1 or 0), 8 whether there are no other nodes (1 or 0): then no second round is needed, and the token is decided here.
+-- who wait (1 or 0), 8 when the token is decided on: later, in a second round; here, because there are no other nodes; or it is to be without one.
 local function vote()
   local now = clock()
   local st, reply = entered(now)
@@ -146,9 +147,9 @@ local function vote()
   if reply then
     return reply
   end
-  local taken, token, state = taken_by_now(st), 0, 'v'
-  if ARGV[8] == '1' then
-    token, state = math.max(taken, now) + 1, 'h'
+  local taken, token, state = taken_by_now(st), 0, ARGV[8] == 'later' and 'v' or 'h'
+  if ARGV[8] == 'here' then
+    token = math.max(taken, now) + 1
   end
   reply = put(try, token, state, ARGV[4], ttl, now)
   if not reply then
@@ -225,7 +226,7 @@ local function renew()
     redis.call('PEXPIRE', KEYS[1], wish)
     left = wish
   end
-  return {'G', math.max(0, left) * 1000, v.state}
+  return {'G', math.max(0, left) * 1000, v.state, run_id()}
 end
 
 -- repair: ARGV 2 try, 3 ttl, 4 label, 5 token.

@@ -7,8 +7,9 @@ import (
 	"holdfast.dev/redislock/internal/guard"
 )
 
-// heard notes what an answer tells of the node: its clock, and which process it is.
-func (s *Store) heard(n *node, a answer) {
+// heard notes what an answer tells of the node: its clock, and which process it is. It returns the answer, as one that does not count if another node is
+// the same server.
+func (s *Store) heard(n *node, a answer) answer {
 	if a.clock != 0 {
 		n.offset.Store(int64(a.clock) - time.Now().UnixMicro())
 		n.timed.Store(true)
@@ -18,21 +19,14 @@ func (s *Store) heard(n *node, a answer) {
 			l.run.Store(&a.run)
 		}
 	}
-}
-
-// isTwin reports whether another node is the same server process.
-func (s *Store) isTwin(n *node, run string) bool {
-	if run == "" {
-		return false
+	if !s.isTwin(n, a.run) {
+		return a
 	}
-	for _, other := range s.nodes {
-		if l := other.linked.Load(); other != n && l != nil {
-			if known := l.run.Load(); known != nil && *known == run {
-				return true
-			}
-		}
+	if a.word != done {
+		return answer{err: errSameServer}
 	}
-	return false
+	a.err = errSameServer // what it has granted must be released
+	return a
 }
 
 // strays are the nodes whose clock is off by more than half of the guard from the middle of all, by how much it differs from ours.

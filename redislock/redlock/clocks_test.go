@@ -49,7 +49,7 @@ func TestClockJumps(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.Join(promised.Beyond, "\n")
-			if !strings.Contains(text, "a hold on g of the 5 nodes survives g − 3 such jumps") {
+			if !strings.Contains(text, "a hold that g of the 5 nodes have granted, or prolonged when it was last renewed, survives g − 3 such jumps") {
 				t.Errorf("Guarantees does not say what is beyond:\n%s", text)
 			}
 		})

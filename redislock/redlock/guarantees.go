@@ -14,71 +14,38 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.usable(ctx); err != nil {
 		return driver.Guarantees{}, err
 	}
-	promises, errs, err := s.promises(ctx)
-	if err != nil {
+	if err := s.vetoed(); err != nil {
 		return driver.Guarantees{}, err
 	}
-	g := s.promise(promises, errs)
-	return g, nil
-}
-
-// promises asks each node what it promises by itself. nil: it could not be asked, or has no functions.
-func (s *Store) promises(ctx context.Context) ([]*driver.Guarantees, []error, error) {
-	promises, errs := make([]*driver.Guarantees, len(s.nodes)), make([]error, len(s.nodes))
-	done := make(chan struct{})
-	bounded, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	for i, n := range s.nodes {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			l, err := n.connect(bounded)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			if l.plain {
-				errs[i] = errPlain
-				return
-			}
-			p, err := l.guard.Promise(bounded)
-			if errs[i] = err; err == nil {
-				promises[i] = &p
-			}
-		}()
-	}
-	for range s.nodes {
-		<-done
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	t := tally{n: len(s.nodes)}
-	e := &NodesError{Need: majority(len(s.nodes))}
-	for i, n := range s.nodes {
-		ok := errs[i] == nil || errs[i] == error(errPlain)
-		if ok {
-			t.yes++
-			e.Nodes = append(e.Nodes, NodeState{Node: n.name, Says: "asked", yes: true})
-			continue
+	replies, ended := gather(ctx, s, 2*time.Second, openGrace, func(ctx context.Context, n *node) (*driver.Guarantees, error) {
+		l, err := n.connect(ctx)
+		if err != nil || l.plain {
+			return nil, err
 		}
-		e.Nodes = append(e.Nodes, NodeState{Node: n.name, Says: errs[i].Error(), Err: errs[i]})
+		p, err := l.guard.Promise(ctx)
+		return &p, err
+	})
+	if err := s.vetoed(); err != nil {
+		return driver.Guarantees{}, err
 	}
-	if !t.won() {
-		return nil, nil, e
+	if _, err := answered(s, replies); err != nil {
+		return driver.Guarantees{}, joined(err, ended)
 	}
-	return promises, errs, nil
+	return s.promise(replies), nil
 }
 
 // promise is what can be promised of all of them together.
-func (s *Store) promise(promises []*driver.Guarantees, errs []error) driver.Guarantees {
+func (s *Store) promise(replies []reply[*driver.Guarantees]) driver.Guarantees {
 	n := len(s.nodes)
 	g := driver.Guarantees{Fencing: driver.FencingDurable, SurvivesRestart: true, SurvivesFailover: true, MinTTL: guard.MinTTL, MaxTTL: guard.MaxTTL}
 	beyond := func(format string, args ...any) { g.Beyond = append(g.Beyond, fmt.Sprintf(format, args...)) }
 	missing := func(format string, args ...any) { g.Missing = append(g.Missing, fmt.Sprintf(format, args...)) }
 	plainStore := s.form() == plainForm
-	for i, p := range promises {
-		name := s.nodes[i].name
+	for i, r := range replies {
+		name, p := s.nodes[i].name, r.value
 		switch {
+		case r.err != nil:
+			beyond("%s cannot be asked now, and is not as the others are: %v", name, r.err)
 		case p != nil:
 			g.SurvivesRestart = g.SurvivesRestart && p.SurvivesRestart
 			g.SurvivesFailover = g.SurvivesFailover && p.SurvivesFailover
@@ -86,9 +53,8 @@ func (s *Store) promise(promises []*driver.Guarantees, errs []error) driver.Guar
 			for _, text := range p.Missing {
 				missing("%s: %s", name, text)
 			}
-		case plainStore:
-		default:
-			beyond("%s cannot be asked now, and is not as the others are: %v", name, errs[i])
+		case !plainStore:
+			beyond("%s has no functions, and does not vote: the loss of so many of the others that they are no majority without it", name)
 		}
 	}
 	if plainStore {
@@ -107,7 +73,7 @@ func (s *Store) promise(promises []*driver.Guarantees, errs []error) driver.Guar
 // addBeyond says which faults no such deployment survives.
 func (s *Store) addBeyond(beyond func(string, ...any), n int, plainStore bool) {
 	q := majority(n)
-	beyond("the clocks of nodes are set forward while a lock is held: a hold on g of the %d nodes survives g − %d such jumps; one on all of them %d, one on a bare majority none", n, q, n-q)
+	beyond("the clocks of nodes are set forward while a lock is held: a hold that g of the %d nodes have granted, or prolonged when it was last renewed, survives g − %d such jumps; one on all of them %d, one on a bare majority none", n, q, n-q)
 	beyond("FLUSHALL, FLUSHDB, DEL of the lock's key, eviction, on as many nodes: the same, and holders are told at their next renewal, when a majority has nothing")
 	if !plainStore {
 		beyond("programs that write the same keys without Holdfast (redsync, node-redlock, redis-py and others): they keep out, and are kept out, but they do not know the guard and have no " +

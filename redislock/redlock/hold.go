@@ -53,6 +53,9 @@ func (l lease) Renew(ctx context.Context, ttl time.Duration) (time.Duration, err
 	if err := l.t.s.usable(ctx); err != nil {
 		return 0, err
 	}
+	if err := l.t.s.vetoed(); err != nil {
+		return 0, err
+	}
 	return l.t.renew(ctx, ttl, false)
 }
 
@@ -75,7 +78,10 @@ func (t *try) renew(ctx context.Context, ttl time.Duration, claims bool) (time.D
 	for i := range t.seats {
 		t.send(i, r, func(ctx context.Context, one primitive) answer { return one.renew(ctx, &t.q, wish, claims) },
 			func(a answer) {
-				if claims && a.late {
+				switch a = t.s.heard(t.seats[i].node, a); {
+				case a.err != nil:
+					a.word = failed // another node is the same server
+				case claims && a.late:
 					a = answer{word: gone} // it may have been another's since the token was decided on
 				}
 				p.renewed(i, a, wish)

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -10,27 +11,7 @@ import (
 	"time"
 
 	"holdfast.dev/driver"
-	"holdfast.dev/redislock/internal/guard"
 )
-
-// each asks all nodes that can be reached, and returns what they say.
-func (s *Store) each(ctx context.Context, request func(ctx context.Context, p primitive) answer) []answer {
-	const patience = time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answers := make([]answer, len(s.nodes))
-	done := make(chan struct{})
-	for i, n := range s.nodes {
-		go func() {
-			answers[i] = n.ask(ctx, s.form(), patience, request)
-			done <- struct{}{}
-		}()
-	}
-	for range s.nodes {
-		<-done
-	}
-	return answers
-}
 
 // Inspect shows who has the lock of that name: whoever a majority of the nodes names; see driver.Inspector. Who waits is not known: nodes remember
 // only whom to tell.
@@ -51,28 +32,25 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 // inspect also reports whether the value is one of ours.
 func (s *Store) inspect(ctx context.Context, name string) (info *driver.Info, ours bool, err error) {
 	q := &question{keys: []string{s.keys.lock(name), s.keys.store(), "", s.keys.waiting(name)}}
-	answers := s.each(ctx, func(ctx context.Context, p primitive) answer { return p.look(ctx, q) })
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
+	replies, ended := s.each(ctx, func(ctx context.Context, p primitive) answer { return p.look(ctx, q) })
+	if _, err := answered(s, replies); err != nil {
+		return nil, false, joined(err, ended)
 	}
 	info = &driver.Info{Name: name, Mode: driver.Exclusive}
 	var guards []time.Duration
-	for _, a := range answers {
-		if a.word != failed {
-			guards = append(guards, a.left)
+	var answers []answer
+	for _, r := range replies {
+		if r.err == nil {
+			guards, answers = append(guards, r.value.left), append(answers, r.value)
 		}
 	}
 	q2 := majority(len(s.nodes))
-	if len(guards) < q2 {
-		t := s.newTry(&attempt{}, guard.MinTTL, 0, nil)
-		return nil, false, t.nodesError(answers)
-	}
 	slices.Sort(guards)
 	if s.form() == fullForm {
 		info.Guard = guards[q2-1] // the majority that votes soonest
 	}
 	for _, same := range byMark(answers) {
-		if len(same) >= q2 { // else it is the rest of an earlier hold, or votes of somebody who did not get it
+		if len(same) >= q2 && isHold(same) { // else it is the rest of an earlier hold, or votes of somebody who did not get it
 			h := combined(same)
 			info.Holders, ours = append(info.Holders, h), h.Label != foreign || h.Token != 0
 		}
@@ -111,34 +89,39 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[*driver.Info,
 	}
 }
 
+// errHalf: some nodes have done it, some have it not, and the rest do not answer.
+var errHalf = errors.New("it is broken at some of the nodes, and the others that would make a majority do not answer; ask again")
+
+// joined is err, and, if there is one, why it was not waited for longer.
+func joined(err, ended error) error {
+	if ended == nil {
+		return err
+	}
+	return errors.Join(err, ended)
+}
+
 // names finds the names of what may be locks, on every node that can be asked.
 func (s *Store) names(ctx context.Context, prefix string) ([]string, error) {
-	seen := make(map[string]bool)
-	var names []string
-	answered := 0
-	var last error
-	for _, n := range s.nodes {
+	replies, ended := gather(ctx, s, scanFor, openGrace, func(ctx context.Context, n *node) (found []string, err error) {
 		l, err := n.connect(ctx)
 		if err == nil {
-			err = s.scan(ctx, l, prefix, func(name string) {
-				if !seen[name] {
-					seen[name] = true
-					names = append(names, name)
-				}
-			})
+			err = s.scan(ctx, l, prefix, func(name string) { found = append(found, name) })
 		}
-		if err != nil {
-			last = &driver.NodeError{Node: n.name, Err: err}
-			continue
-		}
-		answered++
+		return found, err
+	})
+	if _, err := answered(s, replies); err != nil {
+		return nil, joined(err, ended)
 	}
-	if answered < majority(len(s.nodes)) {
-		return nil, last
+	var names []string
+	for _, r := range replies {
+		names = append(names, r.value...)
 	}
 	slices.Sort(names)
-	return names, nil
+	return slices.Compact(names), nil
 }
+
+// scanFor is how long a node has to list its keys.
+const scanFor = 10 * time.Minute
 
 // scan calls found for the name of every key that may be a lock.
 func (s *Store) scan(ctx context.Context, l *link, prefix string, found func(string)) error {
@@ -174,7 +157,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 		return fmt.Errorf("%w: without tokens nobody can say which hold is meant", driver.ErrUnsupported)
 	}
 	q := &question{keys: []string{s.keys.lock(b.Name), s.keys.store(), s.keys.undone(), s.keys.waiting(b.Name)}}
-	answers := s.each(ctx, func(ctx context.Context, p primitive) answer {
+	replies, ended := s.each(ctx, func(ctx context.Context, p primitive) answer {
 		box, ok := p.(ballotBox)
 		if !ok {
 			return answer{err: errPlain, unsent: true}
@@ -182,24 +165,22 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 		_, a := box.call(ctx, fnBreak, q, strconv.FormatUint(b.Token, 10), flag(b.Now), b.By)
 		return a
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	n, q2 := len(answers), majority(len(answers))
-	yes, no := 0, 0
-	for _, a := range answers {
-		switch a.word {
-		case done:
-			yes++
-		case gone:
-			no++
+	broke := tally{n: len(replies)}
+	for _, r := range replies {
+		switch {
+		case r.err == nil && r.value.word == done:
+			broke.yes++
+		case r.err == nil && r.value.word == gone:
+			broke.no++
 		}
 	}
-	switch {
-	case yes >= q2:
+	switch _, err := answered(s, replies); {
+	case broke.won():
 		return nil
-	case no > n-q2:
+	case broke.lost():
 		return driver.ErrGone
+	case err != nil:
+		return joined(err, ended)
 	}
-	return s.newTry(&attempt{}, guard.MinTTL, 0, nil).nodesError(answers)
+	return joined(errHalf, ended)
 }

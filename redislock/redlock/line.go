@@ -126,7 +126,7 @@ func (s *Store) asking(w *waiter, key string) *waits {
 	}
 	before := w.waits
 	w.waits.known = true
-	before.for_ = s.clock.Now().Sub(w.since)
+	before.waited = s.clock.Now().Sub(w.since)
 	return &before
 }
 
@@ -196,7 +196,7 @@ func (s *Store) nextWaits(key string) *waits {
 	w := l.all[0]
 	w.waits.known = true
 	next := w.waits
-	next.for_ = s.clock.Now().Sub(w.since)
+	next.waited = s.clock.Now().Sub(w.since)
 	return &next
 }
 

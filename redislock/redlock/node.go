@@ -22,11 +22,15 @@ import (
 // A node that is silent is not asked, but for one request at a time that finds out whether it answers again: so one that hangs costs no goroutine
 // for each lock, and what was never sent need not be undone.
 type node struct {
-	name string
-	dial func(ctx context.Context) (rueidis.Client, error)
-	join func(n *node, c rueidis.Client) *link
+	name  string
+	dial  func(ctx context.Context) (rueidis.Client, error)
+	join  func(n *node, c rueidis.Client) *link
+	admit func(n *node, l *link) error // makes it linked, unless it must not be
 
-	linked atomic.Pointer[link]
+	linked       atomic.Pointer[link]
+	vetoes       atomic.Pointer[driver.NodeError] // nil, or that it has another list of nodes: then nothing is granted anywhere
+	reconsidered atomic.Int64                     // when it was last asked whether it still vetoes: the clock, in nanoseconds
+
 	silent atomic.Int32 // requests without an answer since the last one that had one
 	probed atomic.Int64 // when one was last sent although it was silent: the clock, in nanoseconds
 
@@ -51,9 +55,11 @@ type link struct {
 }
 
 type connecting struct {
-	done chan struct{}
-	link *link
-	err  error
+	dialled chan struct{}  // closed when client is there, or never will be
+	client  rueidis.Client // nil: it could not be dialled
+	done    chan struct{}
+	link    *link
+	err     error
 }
 
 const (
@@ -78,25 +84,48 @@ func (n *node) connect(ctx context.Context) (*link, error) {
 	if l := n.linked.Load(); l != nil {
 		return l, nil
 	}
-	n.mu.Lock()
-	switch {
-	case n.closed:
-		n.mu.Unlock()
-		return nil, driver.ErrClosed
-	case n.connecting == nil && time.Now().Before(n.again):
-		defer n.mu.Unlock()
-		return nil, n.failure
-	case n.connecting == nil:
-		n.connecting = &connecting{done: make(chan struct{})}
-		go n.link(n.connecting)
+	try, err := n.connects()
+	if err != nil {
+		return nil, err
 	}
-	try := n.connecting
-	n.mu.Unlock()
 	select {
 	case <-try.done:
 		return try.link, try.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// connects returns the making of the link that is under way, and begins it if none is; or why that last failed, if it was a moment ago.
+func (n *node) connects() (*connecting, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.closed:
+		return nil, driver.ErrClosed
+	case n.connecting == nil && time.Now().Before(n.again):
+		return nil, n.failure
+	case n.connecting == nil:
+		n.connecting = &connecting{dialled: make(chan struct{}), done: make(chan struct{})}
+		go n.link(n.connecting)
+	}
+	return n.connecting, nil
+}
+
+// reach returns a client that leads to the node as soon as it is dialled, whether the store is opened there or not; nil: there is none.
+func (n *node) reach(ctx context.Context) rueidis.Client {
+	if l := n.linked.Load(); l != nil {
+		return l.client
+	}
+	try, err := n.connects()
+	if err != nil {
+		return nil
+	}
+	select {
+	case <-try.dialled:
+		return try.client
+	case <-ctx.Done():
+		return nil
 	}
 }
 
@@ -106,24 +135,31 @@ func (n *node) link(try *connecting) {
 	defer cancel()
 	client, err := n.dial(ctx)
 	if err == nil {
-		try.link = n.join(n, client)
-		if err = try.link.open(ctx); err != nil {
-			try.link.close()
-		}
+		try.client = client
+	}
+	close(try.dialled)
+	var l *link
+	if err == nil {
+		l = n.join(n, client)
+		err = l.open(ctx)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	switch {
-	case err == nil && n.closed:
-		try.link.close()
+	if err == nil && n.closed {
 		err = driver.ErrClosed
+	}
+	if err == nil {
+		err = n.admit(n, l)
+	}
+	n.disagrees(err)
+	switch {
 	case err == nil:
-		n.linked.Store(try.link)
+		try.link = l
+	case l != nil:
+		l.close()
+		fallthrough
 	default:
 		n.again = time.Now().Add(reconnectPause)
-	}
-	if err != nil {
-		try.link = nil
 	}
 	n.failure, try.err = err, err
 	n.connecting = nil
@@ -132,7 +168,7 @@ func (n *node) link(try *connecting) {
 
 // open finds out what the server is: an independent primary, with functions or without.
 func (l *link) open(ctx context.Context) error {
-	text, err := l.client.Do(ctx, l.client.B().Info().Section("server", "replication", "cluster").Build()).ToString()
+	text, err := l.client.Do(ctx, l.client.B().Info().Build()).ToString() // before Redis 7 it took one section only
 	if err != nil {
 		return l.guard.Failure(err)
 	}
@@ -145,6 +181,7 @@ func (l *link) open(ctx context.Context) error {
 		return l.guard.Failure(redisconn.Reply("READONLY this is a replica"))
 	}
 	run := info["run_id"]
+	run = run[:min(len(run), runDigits)]
 	l.run.Store(&run)
 	_, err = l.guard.Opened(ctx)
 	if errors.Is(err, ErrFunctions) {
@@ -195,6 +232,9 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 		return answer{err: errPlain, unsent: true}
 	default:
 		a = request(ctx, ballotBox{l.guard})
+	}
+	if a.err != nil {
+		n.disagrees(a.err)
 	}
 	if a.word == failed && ctx.Err() != nil && !driver.Answered(a.err) {
 		n.silent.Add(1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,20 +79,20 @@ func (s *Store) open(ctx context.Context) error {
 				n.Says = r.err.Error()
 			}
 			if driver.Answered(r.err) {
+				if why := s.vetoed(); why != nil {
+					return why
+				}
 				return &driver.NodeError{Node: n.Node, Err: r.err}
 			}
 		case <-grace:
-			return s.twins()
+			return s.vetoed()
 		}
 		if count.won() && grace == nil {
 			grace = time.After(openGrace) // for the others, so that what is wrong with them is told
 		}
 	}
-	if err := s.twins(); err != nil {
-		return err
-	}
 	if count.won() {
-		return nil
+		return s.vetoed()
 	}
 	if ctx.Err() != nil {
 		return errors.Join(e, ctx.Err())
@@ -99,17 +101,7 @@ func (s *Store) open(ctx context.Context) error {
 }
 
 // openGrace is how long nodes that have not answered are waited for, once a majority has.
-const openGrace = 500 * time.Millisecond
-
-// twins reports nodes that are one server.
-func (s *Store) twins() error {
-	for _, n := range s.nodes {
-		if l := n.linked.Load(); l != nil && s.isTwin(n, *l.run.Load()) {
-			return &driver.NodeError{Node: n.name, Err: &driver.Refused{Err: fmt.Errorf("%w: a majority of one machine is none; name each once", ErrSameServer)}}
-		}
-	}
-	return nil
-}
+const openGrace = 300 * time.Millisecond
 
 // readNodes reads the list of nodes: the URL's hosts, or its parameters node, each a URL.
 func readNodes(u *driver.URL) ([]*node, error) {
@@ -117,6 +109,10 @@ func readNodes(u *driver.URL) ([]*node, error) {
 	switch {
 	case len(u.Hosts) > 0 && len(urls) > 0:
 		return nil, wrong(u, "node", "is for a list without hosts; write redlock://?node=redis://h1&node=redis://h2&node=redis://h3, or redlock://h1,h2,h3")
+	case len(urls) > 0 && (u.User != "" || !u.Password.Empty()):
+		return nil, wrong(u, "node", "has its own user and password; write redlock://?node=redis://user:password%40host, with %40 for the @, once for each")
+	case len(urls) > 0 && u.Path != "" && u.Path != "/":
+		return nil, wrong(u, "node", "has its own database; write redlock://?node=redis://host/1, once for each")
 	case len(u.Hosts)+len(urls) == 0:
 		return nil, wrong(u, "", "it must name the nodes; write redlock://h1:6379,h2:6379,h3:6379, for instance")
 	case len(u.Hosts)+len(urls) > mostNodes:
@@ -130,7 +126,7 @@ func readNodes(u *driver.URL) ([]*node, error) {
 		}
 		for _, other := range nodes {
 			if other.name == n.name {
-				return wrong(u, "", "it names a node twice: a majority of one machine is none; name each once")
+				return &driver.URLError{Scheme: u.Scheme, Problem: "it names " + n.name + " twice: a majority of one machine is none; name each once"}
 			}
 		}
 		nodes = append(nodes, n)
@@ -152,17 +148,32 @@ func readNodes(u *driver.URL) ([]*node, error) {
 	}
 	for _, text := range urls {
 		one, err := driver.ParseURL(text.Reveal())
-		if err == nil && !strings.HasPrefix(one.Scheme, "redis") {
-			err = wrong(u, "node", "takes URLs that begin with redis://, rediss://, redis%2Bsentinel:// or rediss%2Bsentinel://")
+		if err == nil && !slices.Contains(nodeSchemes, one.Scheme) {
+			err = &driver.URLError{Problem: "it begins with none of redis://, rediss://, redis%2Bsentinel:// and rediss%2Bsentinel://"}
 		}
 		if err == nil {
 			err = add(one)
 		}
 		if err != nil {
-			return nil, err
+			return nil, inNode(u, err)
 		}
 	}
 	return nodes, nil
+}
+
+var nodeSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel"}
+
+// inNode is an error of a URL that is the value of the parameter node.
+func inNode(u *driver.URL, err error) error {
+	inner, ok := errors.AsType[*driver.URLError](err)
+	if !ok || inner.Param == "node" {
+		return err
+	}
+	problem := inner.Problem
+	if inner.Param != "" {
+		problem = "its parameter " + strconv.Quote(inner.Param) + " " + problem
+	}
+	return wrong(u, "node", "is no URL of a node: "+problem+". What it is made of is percent-encoded once more: %26 for &, %2B for +, %40 for @, %25 for %")
 }
 
 // readNode reads the URL of one node. Its name in the list is where it is, unless name= says otherwise.

@@ -46,7 +46,7 @@ func (p plain) failure(err error) answer { return answer{err: redisconn.Error(er
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 func (p plain) vote(ctx context.Context, q *question, ttl time.Duration, _ *waits) answer {
-	value := q.id() + "|0|0|v||" + q.label
+	value := q.id() + "|0|0|" + stateHeld + "||" + q.label
 	set := p.client.B().Set().Key(q.keys[0]).Value(value).Nx().PxMilliseconds(millis(ttl)).Build()
 	switch err := p.client.Do(ctx, set).Error(); {
 	case err == nil:

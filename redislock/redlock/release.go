@@ -18,7 +18,7 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 	}
 	a, known := s.undo(r)
 	s.mu.Lock()
-	t, waited := a.last, a.waits(s.clock.Now(), r.TTL)
+	t, before, waited := a.last, a.before, a.waits(s.clock.Now(), r.TTL)
 	s.mu.Unlock()
 	if t == nil && known && waited { // it stood in line, and has asked nobody
 		s.forget(r, 0)
@@ -31,6 +31,7 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 			t.seats[i].doubt = true
 		}
 	}
+	t.inherits(before)
 	err := t.releaseAll(ctx, max(s.ttl(r.TTL+extra), t.ttl))
 	if err == nil || err == driver.ErrGone {
 		s.forget(r, 0)

@@ -39,6 +39,8 @@ type Store struct {
 	mu       sync.Mutex
 	attempts map[who]*attempt
 
+	admitting sync.Mutex // of nodes, one after the other
+
 	lineMu sync.Mutex
 	lines  map[string]*line
 }
@@ -57,7 +59,12 @@ func New(clients []rueidis.Client, opts ...Option) *Store {
 	c := newConfig(opts)
 	var nodes []*node
 	for i, client := range clients {
-		name := fmt.Sprintf("node %d", i+1)
+		name := fmt.Sprintf("node%d", i+1)
+		if client == nil {
+			c.wrong = &optionError{"New", fmt.Sprintf("needs a client for each node, and number %d is nil", i+1)}
+			nodes = append(nodes, &node{name: name})
+			continue
+		}
 		for address := range client.Nodes() {
 			name = address
 		}
@@ -93,6 +100,7 @@ func newStore(nodes []*node, owned bool, c config) *Store {
 	s.work, s.endWork = context.WithCancel(context.Background())
 	for _, n := range nodes {
 		n.join = func(n *node, client rueidis.Client) *link { return s.newLink(n, client, owned) }
+		n.admit = s.admit
 	}
 	return s
 }
@@ -103,6 +111,7 @@ func (s *Store) newLink(n *node, client rueidis.Client, owned bool) *link {
 	l.guard = guard.New(guard.Config{
 		Client: client, Owned: owned, Library: ballots, Key: s.keys.store(), Guard: s.config.guard, List: s.list, Text: n.name,
 		Bound: []string{fnVote}, Wrong: s.config.wrong,
+		Writes: func(ctx context.Context) error { return s.agrees(ctx, n) },
 		Ready: func(_ context.Context, first bool) error {
 			if first {
 				s.subscribe(n, l)
@@ -125,6 +134,17 @@ func (s *Store) form() form {
 		return plainForm
 	}
 	return fullForm
+}
+
+// tokens is when tokens are decided on.
+func (s *Store) tokens() tokens {
+	switch {
+	case s.config.untokened:
+		return without
+	case len(s.nodes) == 1:
+		return here
+	}
+	return later
 }
 
 // ttl is a TTL that every node allows.

@@ -20,11 +20,12 @@ const (
 
 // A try is one round of votes for an attempt, and, if a majority granted, its hold. All of its requests go through its seats.
 type try struct {
-	s     *Store
-	q     question
-	asked driver.Instant // the clock before the first request
-	ttl   time.Duration  // that was asked for
-	waits *waits         // nil: it does not wait
+	s      *Store
+	q      question
+	asked  driver.Instant // the clock before the first request
+	ttl    time.Duration  // that was asked for
+	waits  *waits         // nil: it does not wait
+	splits int            // tries before it, in a row, that nobody has won
 
 	mu      sync.Mutex
 	phase   phase
@@ -158,11 +159,8 @@ func (t *try) waitsAt(i int) *waits {
 // voted takes in a vote. The mutex is held, here and below.
 func (t *try) voted(i int, a answer) {
 	seat := &t.seats[i]
-	t.s.heard(seat.node, a)
+	a = t.s.heard(seat.node, a)
 	seat.vote = a
-	if a.word == done && t.s.isTwin(seat.node, a.run) {
-		seat.vote.err = &driver.Refused{Err: ErrSameServer} // it has granted, and that must be released, but it does not count
-	}
 	if seat.counts() {
 		t.votes.yes++
 	} else {
@@ -190,7 +188,11 @@ func (t *try) voted(i int, a answer) {
 
 // elect: a majority has granted.
 func (t *try) elect() {
-	if t.form == plainForm || t.s.config.untokened || t.q.alone {
+	if why := t.s.vetoed(); why != nil {
+		t.fail(why)
+		return
+	}
+	if t.form == plainForm || t.q.tokens != later {
 		t.token = t.seats[0].vote.token // 0 but of a node that is the only one
 		t.hold()
 		return
@@ -261,6 +263,10 @@ func (t *try) hold() {
 		t.fail(t.tooLate())
 		return
 	}
+	if why := t.s.vetoed(); why != nil { // a node has told so since the votes
+		t.fail(why)
+		return
+	}
 	t.phase, t.wasHeld = holding, true
 	close(t.done)
 }
@@ -290,6 +296,30 @@ func (t *try) end() {
 	}
 }
 
+// mayHave reports for each node whether it may still have something of the try.
+func (t *try) mayHave() (at []bool, any bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at = make([]bool, len(t.seats))
+	for i := range t.seats {
+		at[i] = t.seats[i].has() || t.seats[i].busy
+		any = any || at[i]
+	}
+	return at, any
+}
+
+// inherits takes over what nodes may still have of tries before it: who releases the attempt releases that, too.
+func (t *try) inherits(earlier []*try) {
+	for _, other := range earlier {
+		at, _ := other.mayHave()
+		t.mu.Lock()
+		for i := range t.seats {
+			t.seats[i].doubt = t.seats[i].doubt || at[i]
+		}
+		t.mu.Unlock()
+	}
+}
+
 // free releases the try at a node, if that may have something of it.
 func (t *try) free(i int) {
 	seat := &t.seats[i]
@@ -308,8 +338,10 @@ func (t *try) release(i int, r *round, u undoing, then func(answer)) {
 		func(a answer) {
 			if a.word == failed && !driver.Answered(a.err) {
 				seat.node.undo(t.s, &t.q, u)
+				seat.doubt = true // whoever releases it again must ask again
+			} else {
+				seat.vote, seat.doubt = answer{word: gone}, false
 			}
-			seat.vote, seat.doubt = answer{word: gone}, false
 			then(a)
 		})
 }

@@ -12,6 +12,9 @@ import (
 
 // verdict is why a try could not have a majority: what to tell the caller, by the answers that are there. The mutex is held.
 func (t *try) verdict() error {
+	if why := t.s.vetoed(); why != nil {
+		return why
+	}
 	n, q := len(t.seats), majority(len(t.seats))
 	var taken []time.Duration
 	var guards []time.Duration
@@ -55,15 +58,25 @@ func (t *try) heldBy(holders []answer, taken []time.Duration) error {
 		h.RetryIn = 0
 	}
 	for _, same := range byMark(holders) {
-		if len(same) > n-q { // those that have not answered may have voted for it too
+		if len(same) > n-q && isHold(same) { // those that have not answered may have voted for it too
 			h.Holders = append(h.Holders, combined(same))
 		}
 	}
 	if len(h.Holders) == 0 {
 		t.split = true
-		h.RetryIn = t.elapsed() + rand.N(2*t.elapsed()+2*time.Millisecond)
+		if t.splits < mostSplits { // else it is no race: it lasts, and is waited for as any hold
+			h.RetryIn = t.elapsed() + rand.N(2*t.elapsed()+2*time.Millisecond)<<t.splits
+		}
 	}
 	return h
+}
+
+// mostSplits is how often in a row a vote that nobody has won is repeated soon, each time after a longer while.
+const mostSplits = 6
+
+// isHold reports whether what nodes say of one and the same is a hold, and not somebody's votes only.
+func isHold(same []answer) bool {
+	return slices.ContainsFunc(same, func(a answer) bool { return !a.voting })
 }
 
 // byMark sorts what nodes say of holders by who it is.

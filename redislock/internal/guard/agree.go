@@ -34,7 +34,13 @@ func (s *Store) agree(ctx context.Context) (*Opened, error) {
 			return nil, &driver.Refused{Err: short}
 		}
 	}
-	if isNew || want != kept || s.config.List != "" && r.Text(6) == "" {
+	unlisted := s.config.List != "" && r.Text(6) == ""
+	if s.config.Writes != nil && (isNew || unlisted) {
+		if err := s.config.Writes(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if isNew || want != kept || unlisted {
 		args := []string{RandomText(), Micros(guard), Micros(want.Lag), strconv.Itoa(want.Replicas), s.config.List}
 		written, err := s.found(ctx, fnOpen, args)
 		switch {

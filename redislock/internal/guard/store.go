@@ -32,6 +32,10 @@ type Config struct {
 	// Ready, if there is one, is called while the store is opened, after the clients have agreed: first, if it never was open before. If it
 	// fails, so does the opening. One at a time, and not after Close.
 	Ready func(ctx context.Context, first bool) error
+
+	// Writes, if there is one, is called before the store's key is set up, or is given the list: whether all is well elsewhere, too. If it fails,
+	// nothing is written, and so does the opening.
+	Writes func(ctx context.Context) error
 }
 
 // A Store is what one client has of a store: what was agreed on, once it was opened, and the ways to the server. It is safe for

@@ -49,9 +49,9 @@ var byText = []struct {
 	{"max number of clients reached", meaning{ErrTemporary, "the server has no room for another connection (maxclients); close some, or raise it"}},
 	{"The user executing the script can't", byCode["NOPERM"]},
 	{"unknown command", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or, when they are there, redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or redlock://, which does without functions, and then without guard and tokens"}},
 	{"unknown subcommand", meaning{ErrFunctions,
-		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or, when they are there, redlock:// or redisson://"}},
+		"the server does not know a command that is needed: it is older than Redis 7.0, or it forbids functions, or it is a Sentinel; use a newer one, or redis+sentinel://HOST/NAME for a Sentinel, or redlock://, which does without functions, and then without guard and tokens"}},
 }
 
 // Reply translates an error with which one of several functions ended, as [Error] does the error of a whole call. What has no code of
@@ -71,7 +71,7 @@ func reply(text string) error {
 	code, rest, m, found := meaningOf(text)
 	e := &ServerError{Code: code, Message: m.text, Err: m.kind}
 	if m.kind == ErrPermission && (strings.Contains(rest, "'fcall") || strings.Contains(rest, "'function")) {
-		e.Message += "; where functions are forbidden use redlock:// or redisson://, when they are there"
+		e.Message += "; where a server has no functions at all redlock:// does without them, and without guard and tokens"
 	}
 	if !found {
 		e.Message = "the server replied with an error: " + harmless(rest)

@@ -1,0 +1,121 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"holdfast.dev/driver"
+)
+
+// This file is what makes several servers one store: that all clients have the same list of them, and that it names as many servers as it has names.
+// A client that finds out otherwise grants and renews nothing, at any node: a majority of its list need not meet those of others.
+
+// runDigits is how much of a server process's id is enough to tell it from the others of a list.
+const runDigits = 16
+
+var errSameServer = &driver.Refused{Err: fmt.Errorf("%w: a majority of one machine is none; name each once", ErrSameServer)}
+
+// errElsewhere is what a node is not set up for: another one has another list.
+var errElsewhere = errors.New("nothing was written here, because another node refuses this client's list")
+
+// vetoed is why nothing may be granted or renewed, at any node; nil if nothing is wrong.
+func (s *Store) vetoed() error {
+	for _, n := range s.nodes {
+		if why := n.vetoes.Load(); why != nil {
+			s.reconsider(n)
+			return why
+		}
+	}
+	return nil
+}
+
+// disagrees notes what opening the store at the node has told: whether it keeps this client from using all of them.
+func (n *node) disagrees(err error) {
+	list, _ := errors.AsType[*ListError](err)
+	switch {
+	case list != nil:
+		n.vetoes.Store(&driver.NodeError{Node: n.name, Err: &driver.Refused{Err: list}})
+	case errors.Is(err, ErrSameServer):
+		n.vetoes.Store(&driver.NodeError{Node: n.name, Err: errSameServer})
+	case err == nil:
+		n.vetoes.Store(nil)
+	}
+}
+
+// reconsider finds out, in the background, whether a node that vetoes everything does so still: somebody may have mended it.
+func (s *Store) reconsider(n *node) {
+	l := n.linked.Load()
+	if l == nil {
+		n.connects()
+		return
+	}
+	now, last := time.Now().UnixNano(), n.reconsidered.Load()
+	if now-last < int64(reconnectPause) || !n.reconsidered.CompareAndSwap(last, now) {
+		return
+	}
+	s.background.begin()
+	go func() {
+		defer s.background.end()
+		ctx, cancel := context.WithTimeout(s.work, connectFor)
+		defer cancel()
+		_, err := l.guard.Opened(ctx)
+		n.disagrees(err)
+	}()
+}
+
+// agrees asks all other nodes that can be reached whether they have another list, before this client writes its own into n. It only reads: who comes
+// with a wrong list leaves no trace.
+func (s *Store) agrees(ctx context.Context, n *node) error {
+	ctx, cancel := context.WithTimeout(ctx, openGrace)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, other := range s.nodes {
+		if other == n {
+			continue
+		}
+		all.Go(func() {
+			client := other.reach(ctx)
+			if client == nil {
+				return
+			}
+			switch list, err := client.Do(ctx, client.B().Hget().Key(s.keys.store()).Field("list").Build()).ToString(); {
+			case err == nil && list != "" && list != s.list:
+				other.disagrees(&ListError{Asked: s.list, Found: list, Key: s.keys.store()})
+			}
+		})
+	}
+	all.Wait()
+	if s.vetoed() != nil {
+		return &driver.Refused{Err: errElsewhere}
+	}
+	return nil
+}
+
+// admit makes a node linked, unless another one is the same server.
+func (s *Store) admit(n *node, l *link) error {
+	s.admitting.Lock()
+	defer s.admitting.Unlock()
+	if s.isTwin(n, *l.run.Load()) {
+		return errSameServer
+	}
+	n.linked.Store(l)
+	return nil
+}
+
+// isTwin reports whether another node is the same server process.
+func (s *Store) isTwin(n *node, run string) bool {
+	if run == "" {
+		return false
+	}
+	for _, other := range s.nodes {
+		if l := other.linked.Load(); other != n && l != nil {
+			if known := l.run.Load(); known != nil && *known == run {
+				return true
+			}
+		}
+	}
+	return false
+}
