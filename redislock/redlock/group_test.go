@@ -170,7 +170,7 @@ func isHeld(err error) bool {
 // until waits for something that must come true.
 func until(t *testing.T, what string, isTrue func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !isTrue(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !isTrue(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: it did not come true", what)
 		}
