@@ -80,13 +80,13 @@ func TestRedlockWithoutAMajority(t *testing.T) {
 	}
 }
 
-// What a majority of servers cannot do is refused, with what can: readers, permits, minimum holds.
+// What a majority of servers cannot do is refused, and says so: readers, permits, minimum holds.
 func TestRedlockIsForOneAtATime(t *testing.T) {
 	t.Parallel()
 	w, _ := newRedlock(t, 1)
-	for _, flag := range []string{"-s", "--limit=3", "--min-hold=1m"} {
-		if got := w.holdfast(64, "run", "-n", flag, "x", "--", "actor", w.journal, "never"); got.errors == "" {
-			t.Errorf("%s: it says nothing", flag)
+	for flag, want := range map[string]string{"-s": "no shared locks", "--limit=3": "no permits", "--min-hold=1m": "cannot keep a lock"} {
+		if got := w.holdfast(64, "run", "-n", flag, "x", "--", "actor", w.journal, "never"); !contains(got.errors, want) {
+			t.Errorf("%s: it says %q, want %q", flag, got.errors, want)
 		}
 	}
 	w.isFree("x")
