@@ -25,9 +25,9 @@ set up.
 Locks live in a store, and exclude whoever uses the same one: on as many
 machines as the store reaches. A directory (file:///directory) reaches one
 machine and one user, a Redis (redis://host:port, rediss:// with TLS) all who
-reach it, and so does one that fails over (redis+sentinel://host,host/name).
-Without --store and HOLDFAST_STORE it is the directory
-.local/state/holdfast/locks in your home.`
+reach it, and so do one that fails over (redis+sentinel://host,host/name) and a
+majority of several (redlock://host,host,host). Without --store and
+HOLDFAST_STORE it is the directory .local/state/holdfast/locks in your home.`
 
 const storeUsage = "`URL` of the store; else that in HOLDFAST_STORE, else a directory of yours on this machine"
 

@@ -79,6 +79,12 @@ your home.
       are for the Sentinels, if they ask for them. With replicas a TTL can be
       26s at most, 4s less than the guard. A lock lives through a failover if
       its TTL is long enough: ttl=20s, for instance.
+  redlock://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]
+      A majority of these Redis servers, which know nothing of each other: three
+      or five, or one. It works while a majority answers, and is shared with
+      programs that use redsync, node-redlock and others. Everybody names the
+      same list. Not strictly first come first served, and without -s, --limit
+      and --min-hold. ttl= and guard= as for redis://.
 If a store cannot be reached, run tries again until -w is over, without -w for
 ever; with -n it ends with 69 at once.
 
