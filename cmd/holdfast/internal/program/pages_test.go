@@ -54,7 +54,7 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	w := newWorld(t)
 	got := w.run("version")
-	if !regexp.MustCompile(`^holdfast \S+, go1\.\d+\S* `+runtime.GOOS+`/\S+, stores: deaf-test:// file:// redis:// redis\+sentinel:// rediss:// rediss\+sentinel:// remote-test://\n$`).MatchString(got.stdout) || got.code != 0 {
+	if !regexp.MustCompile(`^holdfast \S+, go1\.\d+\S* `+runtime.GOOS+`/\S+, stores: deaf-test:// file:// redis:// redis\+sentinel:// rediss:// rediss\+sentinel:// redlock:// remote-test://\n$`).MatchString(got.stdout) || got.code != 0 {
 		t.Errorf("version: %d, %q, %q", got.code, got.stdout, got.stderr)
 	}
 	w.expect(got, "--version")
