@@ -18,7 +18,7 @@ const runDigits = 16
 
 var errSameServer = &driver.Refused{Err: fmt.Errorf("%w: a majority of one machine is none; name each once", ErrSameServer)}
 
-// errElsewhere is what a node is not set up for: another one has another list.
+// errElsewhere is why a node is not set up: another one has another list, or is the same server as a third.
 var errElsewhere = errors.New("nothing was written here, because another node refuses this client's list")
 
 // vetoed is why nothing may be granted or renewed, at any node; nil if nothing is wrong.
@@ -66,8 +66,8 @@ func (s *Store) reconsider(n *node) {
 	}()
 }
 
-// agrees asks all other nodes that can be reached whether they have another list, before this client writes its own into n. It only reads: who comes
-// with a wrong list leaves no trace.
+// agrees asks all other nodes that can be reached whether they have another list, or are one server, before this client writes its list into n. It only
+// reads: who comes with a wrong list leaves no trace.
 func (s *Store) agrees(ctx context.Context, n *node) error {
 	ctx, cancel := context.WithTimeout(ctx, openGrace)
 	defer cancel()
@@ -88,20 +88,22 @@ func (s *Store) agrees(ctx context.Context, n *node) error {
 		})
 	}
 	all.Wait()
-	if s.vetoed() != nil {
-		return &driver.Refused{Err: errElsewhere}
+	for _, other := range s.nodes {
+		if other != n && other.vetoes.Load() != nil { // its own veto is what is being looked at again
+			return &driver.Refused{Err: errElsewhere}
+		}
 	}
 	return nil
 }
 
-// admit makes a node linked, unless another one is the same server.
-func (s *Store) admit(n *node, l *link) error {
+// admit notes which server process a node is, unless another one is the same.
+func (s *Store) admit(n *node, run string) error {
 	s.admitting.Lock()
 	defer s.admitting.Unlock()
-	if s.isTwin(n, *l.run.Load()) {
+	if s.isTwin(n, run) {
 		return errSameServer
 	}
-	n.linked.Store(l)
+	n.run.Store(&run)
 	return nil
 }
 
@@ -111,10 +113,8 @@ func (s *Store) isTwin(n *node, run string) bool {
 		return false
 	}
 	for _, other := range s.nodes {
-		if l := other.linked.Load(); other != n && l != nil {
-			if known := l.run.Load(); known != nil && *known == run {
-				return true
-			}
+		if known := other.run.Load(); other != n && known != nil && *known == run {
+			return true
 		}
 	}
 	return false

@@ -14,10 +14,8 @@ func (s *Store) heard(n *node, a answer) answer {
 		n.offset.Store(int64(a.clock) - time.Now().UnixMicro())
 		n.timed.Store(true)
 	}
-	if l := n.linked.Load(); l != nil && a.run != "" {
-		if known := l.run.Load(); known == nil || *known != a.run {
-			l.run.Store(&a.run)
-		}
+	if known := n.run.Load(); a.run != "" && (known == nil || *known != a.run) {
+		n.run.Store(&a.run)
 	}
 	if !s.isTwin(n, a.run) {
 		return a
@@ -29,23 +27,22 @@ func (s *Store) heard(n *node, a answer) answer {
 	return a
 }
 
-// strays are the nodes whose clock is off by more than half of the guard from the middle of all, by how much it differs from ours.
+// strays are the nodes whose clock is off by more than half of the guard from the middle of all, by how much it differs from ours. A clock that is not
+// known yet counts as ours: else those of a minority that is off could be the middle of the few that have been heard.
 func (s *Store) strays() map[*node]time.Duration {
-	var known []*node
-	var offsets []time.Duration
-	for _, n := range s.nodes {
+	offsets := make([]time.Duration, len(s.nodes))
+	for i, n := range s.nodes {
 		if n.timed.Load() {
-			known = append(known, n)
-			offsets = append(offsets, time.Duration(n.offset.Load())*time.Microsecond)
+			offsets[i] = time.Duration(n.offset.Load()) * time.Microsecond
 		}
 	}
-	strays := make(map[*node]time.Duration)
-	if len(known) == 0 {
-		return strays
-	}
+	var strays map[*node]time.Duration
 	for i, stray := range strayed(offsets, s.guard()/2) {
-		if stray {
-			strays[known[i]] = offsets[i]
+		if n := s.nodes[i]; stray && n.timed.Load() {
+			if strays == nil {
+				strays = make(map[*node]time.Duration)
+			}
+			strays[n] = offsets[i]
 		}
 	}
 	return strays

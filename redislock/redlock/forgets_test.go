@@ -55,7 +55,7 @@ func TestNodeForgets(t *testing.T) {
 func TestGuardedNodes(t *testing.T) {
 	t.Parallel()
 	g := startGroup(t, 3)
-	a := g.open("&guard=5s")
+	a := g.open("&guard=5s&node-timeout=1s")
 	_, err := a.try(ask("lock", time.Second))
 	var guarded *driver.Guarded
 	if !errors.As(err, &guarded) || guarded.Left <= 0 || guarded.Left > 5*time.Second || guarded.Why == "" {

@@ -25,9 +25,10 @@ type node struct {
 	name  string
 	dial  func(ctx context.Context) (rueidis.Client, error)
 	join  func(n *node, c rueidis.Client) *link
-	admit func(n *node, l *link) error // makes it linked, unless it must not be
+	admit func(n *node, run string) error // refuses a server process that another node is
 
 	linked       atomic.Pointer[link]
+	run          atomic.Pointer[string]           // the id of its server process, as last heard
 	vetoes       atomic.Pointer[driver.NodeError] // nil, or that it has another list of nodes: then nothing is granted anywhere
 	reconsidered atomic.Int64                     // when it was last asked whether it still vetoes: the clock, in nanoseconds
 
@@ -50,16 +51,15 @@ type link struct {
 	client rueidis.Client
 	guard  *guard.Store
 	inbox  atomic.Pointer[redisconn.Inbox]
-	plain  bool                   // it has no functions
-	run    atomic.Pointer[string] // the id of its server process, as last heard
+	plain  bool // it has no functions
 }
 
 type connecting struct {
-	dialled chan struct{}  // closed when client is there, or never will be
-	client  rueidis.Client // nil: it could not be dialled
-	done    chan struct{}
-	link    *link
-	err     error
+	looked chan struct{}  // closed when the server was dialled, and looked at
+	client rueidis.Client // nil: it is none that could be used
+	done   chan struct{}
+	link   *link
+	err    error
 }
 
 const (
@@ -106,13 +106,13 @@ func (n *node) connects() (*connecting, error) {
 	case n.connecting == nil && time.Now().Before(n.again):
 		return nil, n.failure
 	case n.connecting == nil:
-		n.connecting = &connecting{dialled: make(chan struct{}), done: make(chan struct{})}
+		n.connecting = &connecting{looked: make(chan struct{}), done: make(chan struct{})}
 		go n.link(n.connecting)
 	}
 	return n.connecting, nil
 }
 
-// reach returns a client that leads to the node as soon as it is dialled, whether the store is opened there or not; nil: there is none.
+// reach returns a client that leads to the node as soon as that was looked at, whether the store is opened there or not; nil: there is none.
 func (n *node) reach(ctx context.Context) rueidis.Client {
 	if l := n.linked.Load(); l != nil {
 		return l.client
@@ -122,7 +122,7 @@ func (n *node) reach(ctx context.Context) rueidis.Client {
 		return nil
 	}
 	select {
-	case <-try.dialled:
+	case <-try.looked:
 		return try.client
 	case <-ctx.Done():
 		return nil
@@ -133,15 +133,21 @@ func (n *node) reach(ctx context.Context) rueidis.Client {
 func (n *node) link(try *connecting) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
 	defer cancel()
+	var l *link
 	client, err := n.dial(ctx)
 	if err == nil {
-		try.client = client
-	}
-	close(try.dialled)
-	var l *link
-	if err == nil {
 		l = n.join(n, client)
+		err = l.look(ctx, n)
+	}
+	if err == nil {
+		try.client = client
+	} else {
+		n.disagrees(err)
+	}
+	close(try.looked)
+	if err == nil {
 		err = l.open(ctx)
+		n.disagrees(err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -149,16 +155,12 @@ func (n *node) link(try *connecting) {
 		err = driver.ErrClosed
 	}
 	if err == nil {
-		err = n.admit(n, l)
-	}
-	n.disagrees(err)
-	switch {
-	case err == nil:
 		try.link = l
-	case l != nil:
-		l.close()
-		fallthrough
-	default:
+		n.linked.Store(l)
+	} else {
+		if l != nil {
+			l.close()
+		}
 		n.again = time.Now().Add(reconnectPause)
 	}
 	n.failure, try.err = err, err
@@ -166,8 +168,8 @@ func (n *node) link(try *connecting) {
 	close(try.done)
 }
 
-// open finds out what the server is: an independent primary, with functions or without.
-func (l *link) open(ctx context.Context) error {
+// look finds out what the server is: an independent primary, and no other node's.
+func (l *link) look(ctx context.Context, n *node) error {
 	text, err := l.client.Do(ctx, l.client.B().Info().Build()).ToString() // before Redis 7 it took one section only
 	if err != nil {
 		return l.guard.Failure(err)
@@ -181,9 +183,12 @@ func (l *link) open(ctx context.Context) error {
 		return l.guard.Failure(redisconn.Reply("READONLY this is a replica"))
 	}
 	run := info["run_id"]
-	run = run[:min(len(run), runDigits)]
-	l.run.Store(&run)
-	_, err = l.guard.Opened(ctx)
+	return n.admit(n, run[:min(len(run), runDigits)])
+}
+
+// open opens what the server keeps of the store, if it has functions.
+func (l *link) open(ctx context.Context) error {
+	_, err := l.guard.Opened(ctx)
 	if errors.Is(err, ErrFunctions) {
 		l.plain = true
 		return nil

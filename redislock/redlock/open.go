@@ -149,7 +149,7 @@ func readNodes(u *driver.URL) ([]*node, error) {
 	for _, text := range urls {
 		one, err := driver.ParseURL(text.Reveal())
 		if err == nil && !slices.Contains(nodeSchemes, one.Scheme) {
-			err = &driver.URLError{Problem: "it begins with none of redis://, rediss://, redis%2Bsentinel:// and rediss%2Bsentinel://"}
+			err = &driver.URLError{} // as one without a scheme
 		}
 		if err == nil {
 			err = add(one)
@@ -170,6 +170,9 @@ func inNode(u *driver.URL, err error) error {
 		return err
 	}
 	problem := inner.Problem
+	if inner.Scheme == "" && inner.Param == "" {
+		problem = "it begins with none of redis://, rediss://, redis%2Bsentinel:// and rediss%2Bsentinel://"
+	}
 	if inner.Param != "" {
 		problem = "its parameter " + strconv.Quote(inner.Param) + " " + problem
 	}
