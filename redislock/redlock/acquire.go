@@ -184,7 +184,7 @@ func (s *Store) once(ctx context.Context, a *attempt, r *driver.Request, w *wait
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.vetoed(); err != nil {
+	if err := s.reach(ctx); err != nil {
 		return nil, err
 	}
 	t := s.next(a, s.ttl(r.TTL+extra), w)

@@ -14,7 +14,7 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.usable(ctx); err != nil {
 		return driver.Guarantees{}, err
 	}
-	if err := s.vetoed(); err != nil {
+	if err := s.reach(ctx); err != nil {
 		return driver.Guarantees{}, err
 	}
 	replies, ended := gather(ctx, s, 2*time.Second, openGrace, func(ctx context.Context, n *node) (*driver.Guarantees, error) {

@@ -40,11 +40,40 @@ func open(ctx context.Context, u *driver.URL) (driver.Store, error) {
 	if s.config.wrong != nil {
 		return nil, &driver.URLError{Scheme: u.Scheme, Problem: s.config.wrong.(*optionError).problem}
 	}
+	s.reaching.Do(func() { close(s.reached) })
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// reach lets the first who uses a store that was made by New wait for the nodes, as Open does, though for a second at most: a node is then known, and what
+// is wrong with it, before others are asked for their votes.
+func (s *Store) reach(ctx context.Context) error {
+	s.reaching.Do(func() {
+		s.background.begin()
+		go func() {
+			defer s.background.end()
+			defer close(s.reached)
+			ctx, cancel := context.WithTimeout(s.work, time.Second)
+			defer cancel()
+			s.open(ctx) // what is wrong is told by whoever is asked
+		}()
+	})
+	select {
+	case <-s.reached:
+		return s.vetoed()
+	default:
+	}
+	select {
+	case <-s.reached:
+		return s.vetoed()
+	case <-s.life.Done():
+		return s.closed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // open connects all nodes. What a node refuses for is a mistake of the deployment, and told here, whichever node it is; one that cannot be

@@ -40,6 +40,8 @@ type Store struct {
 	attempts map[who]*attempt
 
 	admitting sync.Mutex // of nodes, one after the other
+	reaching  sync.Once
+	reached   chan struct{} // closed when nodes were connected for the first time, or a second has passed
 
 	lineMu sync.Mutex
 	lines  map[string]*line
@@ -83,7 +85,7 @@ func New(clients []rueidis.Client, opts ...Option) *Store {
 func newStore(nodes []*node, owned bool, c config) *Store {
 	s := &Store{
 		nodes: nodes, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
-		pauses: pauses, attempts: make(map[who]*attempt), lines: make(map[string]*line),
+		pauses: pauses, attempts: make(map[who]*attempt), lines: make(map[string]*line), reached: make(chan struct{}),
 	}
 	var names []string
 	for _, n := range nodes {
