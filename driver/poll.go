@@ -121,7 +121,7 @@ func wait(err error) (p Progress, hint time.Duration, taken bool) {
 		return Progress{Holders: held.Holders}, held.RetryIn, true
 	}
 	if guarded, ok := errors.AsType[*Guarded](err); ok {
-		return Progress{Guard: guarded.Left}, guarded.Left, true
+		return Progress{Guard: guarded.Left, Why: guarded.Why}, guarded.Left, true
 	}
 	return Progress{}, 0, false
 }

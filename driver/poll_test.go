@@ -257,20 +257,21 @@ func TestPollContextHasEnded(t *testing.T) {
 // Waiting hears of the first answer, of a change between held and guarded, and otherwise once a second.
 func TestPollTellsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		held, guarded := &Held{Holders: []Holder{{Label: "other", Token: 3}}}, &Guarded{Left: time.Minute}
+		held, guarded := &Held{Holders: []Holder{{Label: "other", Token: 3}}}, &Guarded{Left: time.Minute, Why: "it is new"}
 		s := &script{answers: []error{guarded, guarded, held}}
 		ctx, cancel := context.WithTimeout(t.Context(), 3250*time.Millisecond)
 		defer cancel()
 		type word struct {
 			at      time.Duration
 			guard   time.Duration
+			why     string
 			holders int
 		}
 		var words []word
-		r := &Request{Waiting: func(p Progress) { words = append(words, word{time.Since(s.begin), p.Guard, len(p.Holders)}) }}
+		r := &Request{Waiting: func(p Progress) { words = append(words, word{time.Since(s.begin), p.Guard, p.Why, len(p.Holders)}) }}
 		Poll(ctx, r, steady, s.try)
 		const ms = time.Millisecond
-		want := []word{{0, time.Minute, 0}, {200 * ms, 0, 1}, {1200 * ms, 0, 1}, {2200 * ms, 0, 1}, {3200 * ms, 0, 1}}
+		want := []word{{0, time.Minute, "it is new", 0}, {200 * ms, 0, "", 1}, {1200 * ms, 0, "", 1}, {2200 * ms, 0, "", 1}, {3200 * ms, 0, "", 1}}
 		if !slices.Equal(words, want) {
 			t.Errorf("told %v, want %v", words, want)
 		}
