@@ -1,0 +1,185 @@
+package redlock_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast.dev/driver"
+	"holdfast.dev/locktest/netfault"
+	"holdfast.dev/redislock/redlock"
+)
+
+// otherList fails the test unless err says that a node has another list than the client, and which.
+func otherList(t *testing.T, doing string, err error, node, asked, found string) {
+	t.Helper()
+	var list *redlock.ListError
+	var at *driver.NodeError
+	switch {
+	case !errors.As(err, &list) || !errors.As(err, &at) || !driver.Answered(err):
+		t.Errorf("%s: %v: want a *ListError, as an answer, in a *driver.NodeError", doing, err)
+	case at.Node != node || list.Asked != asked || list.Found != found || list.Key != "holdfast:redlock:store":
+		t.Errorf("%s: %+v at %s", doing, list, at.Node)
+	default:
+		says(t, err, asked, found, "stop all clients", "holdfast:redlock:store")
+	}
+}
+
+// untouched fails the test if there is anything at nodes.
+func (g *group) untouched(nodes ...int) {
+	g.t.Helper()
+	for _, node := range nodes {
+		if keys := g.do(node, "KEYS", "*").([]any); len(keys) > 0 {
+			g.t.Errorf("n%d has %v", node+1, keys)
+		}
+	}
+}
+
+const (
+	oldList = "n1,n2,n3"
+	newList = "n3,n4,n5"
+)
+
+// TestTwoLists: lists with one node in common have majorities without one. Who comes with another list than a node has is refused, though most of its own
+// nodes are new, and leaves nothing there, also if the node that knows better is the last to answer. When all clients have stopped, and the
+// list was deleted from every node, there can be another.
+func TestTwoLists(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 5)
+	first := opened(t, listing(g.places(0, 1, 2), "&guard=0"))
+	held := ask("lock", patience)
+	first.grant(held)
+
+	_, err := openURL(inTime(t), listing(g.places(2, 3, 4), "&guard=0"))
+	otherList(t, "opening", err, "n3", newList, oldList)
+	g.untouched(3, 4)
+
+	slow, err := netfault.New(g.nodes[2].Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { slow.Close() })
+	slow.Delay(netfault.Replies, 30*time.Millisecond, 0, 1)
+	late := append(g.places(3, 4), place{"n3", slow.Addr()})
+	for i := range 5 {
+		_, err = openURL(inTime(t), listing(late, "&guard=0"))
+		otherList(t, fmt.Sprintf("opening, number %d", i), err, "n3", newList, oldList)
+		g.untouched(3, 4)
+	}
+
+	for name, places := range map[string][]place{"at once": g.places(2, 3, 4), "late": late} {
+		m := made(t, places, redlock.Guard(0), redlock.NodeTimeout(time.Second))
+		_, err = m.try(ask("lock", patience))
+		otherList(t, "acquiring with clients of the program's own, "+name, err, "n3", newList, oldList)
+		_, err = m.Guarantees(inTime(t))
+		otherList(t, "Guarantees with clients of the program's own, "+name, err, "n3", newList, oldList)
+		g.untouched(3, 4)
+		m.Close()
+		g.untouched(3, 4)
+	}
+
+	if err := first.release(held); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	for node := range g.nodes {
+		g.do(node, "DEL", "holdfast:redlock:store")
+	}
+	second := opened(t, listing(g.places(2, 3, 4), "&guard=0"))
+	second.grant(ask("lock", patience))
+	_, err = openURL(inTime(t), listing(g.places(0, 1, 2), "&guard=0"))
+	otherList(t, "opening with the old list", err, "n3", oldList, newList)
+	g.untouched(0, 1)
+}
+
+// TestLateList: a client's majority has its list, and the node that has another one can be reached only later. From then on nothing is granted and nothing
+// renewed, nor by whoever comes with that list next.
+func TestLateList(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 5)
+	opened(t, listing(g.places(0, 1, 2), "&guard=0"))
+	for name, begin := range map[string]func(places []place) *member{
+		"opened": func(places []place) *member { return opened(t, listing(places, "&guard=0&node-timeout=500ms")) },
+		"made": func(places []place) *member {
+			return made(t, places, redlock.Guard(0), redlock.NodeTimeout(500*time.Millisecond))
+		},
+	} {
+		way := nowhere(t)
+		if name == "made" { // whose client must have been connected once
+			if err := way.Retarget(startRedis(t).Addr()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := begin(append(g.places(3, 4), place{"n3", way.Addr()}))
+		if name == "made" {
+			way.Refuse()
+			way.Cut()
+		}
+		r := ask("held", patience)
+		held := m.grant(r)
+		way.Accept()
+		if err := way.Retarget(g.nodes[2].Addr()); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the list of n3 is found", func() bool {
+			own := ask("lock", patience)
+			_, err := m.try(own)
+			if err == nil {
+				if err := m.release(own); err != nil {
+					t.Fatal(err)
+				}
+				return false
+			}
+			if driver.Answered(err) {
+				otherList(t, name+", acquiring", err, "n3", newList, oldList)
+			}
+			return driver.Answered(err)
+		})
+		for range 3 {
+			_, err := m.try(ask("lock", patience))
+			otherList(t, name+", acquiring again", err, "n3", newList, oldList)
+		}
+		var list *redlock.ListError
+		if _, err := held.Lease.Renew(inTime(t), patience); !errors.As(err, &list) {
+			t.Errorf("%s, renewing: %v", name, err)
+		}
+		if err := m.release(r); err != nil {
+			t.Errorf("%s, releasing: %v", name, err)
+		}
+		m.Close()
+	}
+	_, err := openURL(inTime(t), listing(g.places(2, 3, 4), "&guard=0")) // n4 and n5 have this list by now
+	otherList(t, "opening", err, "n3", newList, oldList)
+}
+
+// TestReplacedNode: an empty server takes the place of a node, under its name. It votes when its guard is over, and clients that were there before
+// and those that come find it.
+func TestReplacedNode(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=300ms&node-timeout=500ms")
+	warm := ask("lock", 200*time.Millisecond)
+	first := a.grant(warm)
+	if err := a.release(warm); err != nil {
+		t.Fatal(err)
+	}
+	g.nodes[0].Kill()
+	g.nodes[0] = startRedis(t)
+	if err := a.ways[0].Retarget(g.nodes[0].Addr()); err != nil {
+		t.Fatal(err)
+	}
+	a.ways[0].Cut()
+	g.block("lock", 1) // so that the new node's vote is needed
+	next := a.grant(ask("lock", 200*time.Millisecond))
+	if next.Token <= first.Token {
+		t.Errorf("token %d after %d", next.Token, first.Token)
+	}
+	b := g.open("&node-timeout=500ms") // with whatever guard is there
+	if last := b.grant(ask("lock", 200*time.Millisecond)); last.Token <= next.Token {
+		t.Errorf("token %d after %d", last.Token, next.Token)
+	}
+	if kept := g.do(0, "HGET", "holdfast:redlock:store", "list"); kept != oldList {
+		t.Errorf("the new node has the list %v", kept)
+	}
+}
