@@ -53,7 +53,7 @@ func (s *Store) newAttempt(r *driver.Request) *attempt {
 	secret := r.Attempt.Reveal()
 	return &attempt{
 		question: question{attempt: secret, label: r.Label, tokens: s.tokens(),
-			keys: []string{s.keys.lock(r.Name), s.keys.store(), s.keys.undone() + secret, s.keys.waiting(r.Name)}},
+			keys: s.keys.of(r.Name)},
 		turn: make(chan struct{}, 1), undone: make(chan struct{}),
 	}
 }

@@ -81,7 +81,7 @@ func (a answer) lingers() bool { return a.word == failed && !a.unsent && !driver
 
 // A question is what all requests for one try have in common.
 type question struct {
-	keys    []string // the lock's, the store's, the attempt's tombstone, who waits
+	keys    []string // the lock's, and the store's
 	attempt string
 	number  uint32 // of the try
 	label   string
@@ -200,11 +200,11 @@ const (
 const foreign = "another program"
 
 func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
-	channel, waited, known := "", "0", "0"
+	args := append(make([]string, 0, 7), q.id(), guard.Micros(ttl), q.label, q.tokens.text())
 	if w != nil {
-		channel, waited, known = w.channel, guard.Micros(w.waited), flag(w.known)
+		args = append(args, w.channel, guard.Micros(w.waited), flag(w.known))
 	}
-	r, a := b.call(ctx, fnVote, q, q.id(), guard.Micros(ttl), q.label, channel, waited, known, q.tokens.text())
+	r, a := b.call(ctx, fnVote, q, args...)
 	switch a.word {
 	case done:
 		a.vote, a.run, a.token = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2), uint64(r.Number(3))
@@ -241,15 +241,21 @@ func (b ballotBox) repair(ctx context.Context, q *question, ttl time.Duration, t
 }
 
 func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
-	what, last := q.id(), tryNumber(q.number)
+	what, how := q.id(), ""
 	if u.all {
-		what, last = q.attempt, lastTry
+		what = q.attempt
 	}
-	channel, waited := "", "0"
+	if u.doubt {
+		how += "d"
+	}
+	if u.quiet {
+		how += "q"
+	}
+	args := append(make([]string, 0, 5), what, guard.Micros(u.ttl), how)
 	if u.next != nil {
-		channel, waited = u.next.channel, guard.Micros(u.next.waited)
+		args = append(args, u.next.channel, guard.Micros(u.next.waited))
 	}
-	_, a := b.call(ctx, fnRelease, q, what, flag(u.doubt), guard.Micros(u.ttl), last, flag(u.quiet), channel, waited)
+	_, a := b.call(ctx, fnRelease, q, args...)
 	return a
 }
 

@@ -3,8 +3,12 @@
 -- is the guard's (internal/guard). Whoever changes it gives the library a new number (ballot.go).
 --
 -- KEYS[1]  the lock: a string that anybody may have written; KEYS[2] the store's key
--- KEYS[3]  the tombstone of the attempt, a string; KEYS[4] who waits, a sorted set of channels by when they came
 -- ARGV[1]  the store's id
+-- Beside the store's key there are, by names that follow from it (see beside), the tombstones of attempts, strings; and for each lock who waits, a
+-- sorted set of channels by when they came. Mostly there are none, and the calls that look for them are spared: every word that
+-- passes between Redis and this code costs as much as what it does.
+--
+-- Fields of the store's hash, beside the guard's: taken, the greatest token that was accepted; buried, until when there may be tombstones.
 --
 -- A value of ours: attempt (48), try (8), then, each behind a bar: token (0: none yet), since when (µs), state (v voted; h held: it took part in the round
 -- that decided on the token; r held, but it did not: a late vote or a repair; b told to end), who broke it, label. A try, in arguments, is the attempt and its number: 56 digits. A tombstone: the number of the last try that is dead (8 digits),
@@ -21,7 +25,8 @@
 local ATTEMPT, TRY = 48, 56
 local LEAST_WAIT = 750 -- for so long at least who waits is remembered, if it does not come to ask, in milliseconds: it asks more often
 local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
-local NO_TRY = '00000000'
+local NO_TRY, LAST_TRY = '00000000', 'ffffffff'
+local BURIED_STEP = 10000000 -- how far ahead it is written that there may be tombstones
 local RUN = 16 -- digits of the id of a server process
 
 local run -- the id of this server process
@@ -31,7 +36,9 @@ local function run_id()
   return run
 end
 
-local function digits(n) return string.format('%.0f', n) end
+local stood = 0 -- until when somebody may wait; whoever is forgotten with this memory asks by itself
+
+local function digits(n) return n == 0 and '0' or string.format('%.0f', n) end
 
 -- taken_by_now is the greatest token that this node has accepted, by its memory or else its data.
 local function taken_by_now(st)
@@ -47,7 +54,7 @@ local function accept(st, token)
 end
 
 local function value_of(try, token, since, state, by, label)
-  return table.concat({try, digits(token), digits(since), state, by, label}, '|')
+  return try .. '|' .. digits(token) .. '|' .. digits(since) .. '|' .. state .. '|' .. by .. '|' .. label
 end
 
 -- read takes a value apart; nil: it is not ours.
@@ -57,30 +64,54 @@ local function read(value)
   return token and not string.find(try, '%X') and {try = try, token = tonumber(token), since = tonumber(since), state = state, by = by, label = label}
 end
 
--- tomb reads the tombstone of the attempt: the last dead try, and how its hold was broken.
-local function tomb()
-  local text = redis.call('GET', KEYS[3])
+-- beside is a key beside the store's, which ends in "store".
+local function beside(kind, of) return string.sub(KEYS[2], 1, -6) .. kind .. of end
+
+-- tombstone is the key of that of an attempt, or of a try's.
+local function tombstone(try) return beside('undone:', string.sub(try, 1, ATTEMPT)) end
+
+-- tomb reads the tombstone of an attempt: the last dead try, and how its hold was broken.
+local function tomb(try)
+  local text = redis.call('GET', tombstone(try))
   if not text then
     return nil
   end
   return string.sub(text, 1, 8), string.sub(text, 9, 9), string.sub(text, 10)
 end
 
--- entomb makes all tries up to n dead. A tombstone is never taken back.
-local function entomb(n, ttl, how, by)
-  local before, was, whom = tomb()
+-- entomb makes all tries of an attempt up to n dead. A tombstone is never taken back.
+local function entomb(try, n, ttl, how, by)
+  local before, was, whom = tomb(try)
   if before and before > n then
     n = before
   end
   if was and was ~= '' and how == '' then
     how, by = was, whom
   end
-  redis.call('SET', KEYS[3], n .. how .. by, 'PX', math.max(millis(ttl), redis.call('PTTL', KEYS[3])))
+  local key = tombstone(try)
+  local lasts = math.max(millis(ttl), redis.call('PTTL', key))
+  redis.call('SET', key, n .. how .. by, 'PX', lasts)
+  local st, till = stores[ARGV[1]], clock() + lasts * 1000
+  local known = tonumber(redis.call('HGET', KEYS[2], 'buried') or 0)
+  if till > known and redis.call('HEXISTS', KEYS[2], 'id') == 1 then
+    known = till + BURIED_STEP
+    redis.call('HSET', KEYS[2], 'buried', digits(known))
+  end
+  if st then
+    st.buried = math.max(known, till)
+  end
 end
 
-local function is_dead(try)
-  local n = tomb()
-  return n and string.sub(try, ATTEMPT + 1) <= n and {'T', n}
+-- is_dead answers for a try that was undone before; nil if it was not.
+local function is_dead(st, try, now)
+  if not st.buried or st.seen == now then -- another version of this library may have buried some
+    st.buried = math.max(st.buried or 0, tonumber(redis.call('HGET', KEYS[2], 'buried') or 0))
+  end
+  if now > st.buried and not behind then
+    return nil
+  end
+  local n = tomb(try)
+  return n and string.sub(try, ATTEMPT + 1) <= n and {'T', n} or nil
 end
 
 -- mark tells holders apart, without what they could be released by.
@@ -125,42 +156,48 @@ local function put(try, token, state, label, ttl, now)
   return held(value, now)
 end
 
+-- waiting is the key of who waits for the lock.
+local function waiting() return beside('waiting:', KEYS[1]) end
+
 -- stand adds a channel to those who wait, by since when it does.
 local function stand(since, channel, ttl)
-  redis.call('ZADD', KEYS[4], digits(since), channel)
-  redis.call('PEXPIRE', KEYS[4], math.max(LEAST_WAIT, millis(ttl), redis.call('PTTL', KEYS[4])))
+  local key = waiting()
+  local lasts = math.max(LEAST_WAIT, millis(ttl), redis.call('PTTL', key))
+  redis.call('ZADD', key, digits(since), channel)
+  redis.call('PEXPIRE', key, lasts)
+  stood = math.max(stood, clock() + lasts * 1000)
 end
 
--- vote: ARGV 2 try, 3 ttl, 4 label, 5 the channel on which it is told ('': it does not wait), 6 how long it has waited, 7 whether it may be among those
--- who wait (1 or 0), 8 when the token is decided on: later, in a second round; here, because there are no other nodes; or it is to be without one.
+-- vote: ARGV 2 try, 3 ttl, 4 label, 5 when the token is decided on: later, in a second round; here, because there are no other nodes; or it is to be
+-- without one. If somebody waits also 6 the channel on which it is told, 7 how long it has waited, 8 whether it may be among those who wait (1 or 0).
 local function vote()
   local now = clock()
   local st, reply = entered(now)
   if not st then
     return reply
   end
-  local try, ttl, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
+  local try, ttl, channel = ARGV[2], tonumber(ARGV[3]), ARGV[6]
   if ttl > longest(st) then
     return {'X'}
   end
-  reply = is_dead(try) or st.left > 0 and {'U', st.left, now, run_id()}
+  reply = is_dead(st, try, now) or st.left > 0 and {'U', st.left, now, run_id()}
   if reply then
     return reply
   end
-  local taken, token, state = taken_by_now(st), 0, ARGV[8] == 'later' and 'v' or 'h'
-  if ARGV[8] == 'here' then
+  local taken, token, state = taken_by_now(st), 0, ARGV[5] == 'later' and 'v' or 'h'
+  if ARGV[5] == 'here' then
     token = math.max(taken, now) + 1
   end
   reply = put(try, token, state, ARGV[4], ttl, now)
   if not reply then
-    if ARGV[7] == '1' then
-      redis.call('ZREM', KEYS[4], channel)
+    if ARGV[8] == '1' then
+      redis.call('ZREM', waiting(), channel)
     end
     accept(st, token)
     return {'G', taken, now, run_id(), token}
   end
-  if reply[1] == 'H' and channel ~= '' then
-    stand(now - ARGV[6], channel, ttl)
+  if reply[1] == 'H' and channel then
+    stand(now - ARGV[7], channel, ttl)
   end
   return reply
 end
@@ -174,7 +211,7 @@ local function owned(try)
       return v
     end
   end
-  local n, how, by = tomb()
+  local n, how, by = tomb(try)
   if n and how ~= '' then
     return nil, {'B', by, tonumber(how), 1}
   end
@@ -237,7 +274,7 @@ local function repair()
     return reply
   end
   local ttl, token = math.min(tonumber(ARGV[3]), longest(st)), tonumber(ARGV[5])
-  reply = is_dead(ARGV[2]) or st.left > 0 and {'U', st.left}
+  reply = is_dead(st, ARGV[2], now) or st.left > 0 and {'U', st.left}
   if reply then
     return reply
   end
@@ -250,12 +287,19 @@ end
 
 -- tell_next tells the one who has waited longest that the lock is free here.
 local function tell_next()
+  if stood == 0 then
+    return
+  elseif clock() > stood and not behind then
+    stood = 0
+    return
+  end
+  local key = waiting()
   while true do
-    local first = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+    local first = redis.call('ZRANGE', key, 0, 0)[1]
     if not first then
       return
     end
-    redis.call('ZREM', KEYS[4], first) -- it comes again, with the time that it has waited
+    redis.call('ZREM', key, first) -- it comes again, with the time that it has waited
     if redis.call('SPUBLISH', first, KEYS[1]) > 0 then
       return
     end
@@ -270,41 +314,41 @@ local function tell()
   return {'G'}
 end
 
--- release: ARGV 2 try, or attempt; 3 whether a request of it may still be on its way (1 or 0), 4 its ttl, 5 the last try that is dead by it, 6 whether
--- nobody need be told (1 or 0); 7 a channel of the same client that waits for the lock ('': none), 8 for how long.
+-- release: ARGV 2 try, or attempt; 3 its ttl, 4 d: a request of it may still be on its way; q: nobody need be told; dq: both; '': none of it. If somebody of
+-- the same client waits for the lock also 5 its channel, 6 for how long.
 local function release()
-  local now, value = clock(), redis.call('GET', KEYS[1])
+  local value = redis.call('GET', KEYS[1])
   local found = value and string.sub(value, 1, #ARGV[2]) == ARGV[2]
   if found then
     redis.call('DEL', KEYS[1])
   end
-  if not found or ARGV[3] == '1' then
-    entomb(ARGV[5], tonumber(ARGV[4]), '', '')
+  if not found or string.find(ARGV[4], 'd', 1, true) then
+    local n = string.sub(ARGV[2], ATTEMPT + 1)
+    entomb(ARGV[2], n == '' and LAST_TRY or n, tonumber(ARGV[3]), '', '')
   end
-  if ARGV[7] ~= '' then
-    stand(now - ARGV[8], ARGV[7], tonumber(ARGV[4]))
+  if ARGV[5] then
+    stand(clock() - ARGV[6], ARGV[5], tonumber(ARGV[3]))
   end
-  if ARGV[6] ~= '1' and (found or not value) then
+  if (found or not value) and not string.find(ARGV[4], 'q', 1, true) then
     tell_next()
   end
   return {found and 'G' or 'N', value and 0 or 1}
 end
 
--- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it. KEYS[3] is not known: it follows from the value.
+-- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it.
 local function break_hold()
   local value = redis.call('GET', KEYS[1])
   local v = value and read(value)
   if not v or v.token ~= tonumber(ARGV[2]) then
     return {'N', value and 0 or 1}
   end
-  KEYS[3] = KEYS[3] .. string.sub(v.try, 1, ATTEMPT)
   local left = math.max(LEAST_TTL, redis.call('PTTL', KEYS[1]) * 1000) -- for so long its holder may believe in it, and ask
   if ARGV[3] == '1' then
-    entomb(string.sub(v.try, ATTEMPT + 1), left, '1', ARGV[4])
+    entomb(v.try, string.sub(v.try, ATTEMPT + 1), left, '1', ARGV[4])
     redis.call('DEL', KEYS[1])
     tell_next()
   else
-    entomb(NO_TRY, 2 * left, '0', ARGV[4]) -- no try is dead, but its owner may ask why it ended
+    entomb(v.try, NO_TRY, 2 * left, '0', ARGV[4]) -- no try is dead, but its owner may ask why it ended
     redis.call('SET', KEYS[1], value_of(v.try, v.token, v.since, 'b', string.gsub(ARGV[4], '|', '/'), v.label), 'KEEPTTL')
   end
   return {'G'}

@@ -31,7 +31,7 @@ func (s *Store) Inspect(ctx context.Context, name string, mode driver.Mode) (*dr
 
 // inspect also reports whether the value is one of ours.
 func (s *Store) inspect(ctx context.Context, name string) (info *driver.Info, ours bool, err error) {
-	q := &question{keys: []string{s.keys.lock(name), s.keys.store(), "", s.keys.waiting(name)}}
+	q := &question{keys: s.keys.of(name)}
 	replies, ended := s.each(ctx, func(ctx context.Context, p primitive) answer { return p.look(ctx, q) })
 	if _, err := answered(s, replies); err != nil {
 		return nil, false, joined(err, ended)
@@ -156,7 +156,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	if b.Mode == driver.Permits || s.form() == plainForm || s.config.untokened {
 		return fmt.Errorf("%w: without tokens nobody can say which hold is meant", driver.ErrUnsupported)
 	}
-	q := &question{keys: []string{s.keys.lock(b.Name), s.keys.store(), s.keys.undone(), s.keys.waiting(b.Name)}}
+	q := &question{keys: s.keys.of(b.Name)}
 	replies, ended := s.each(ctx, func(ctx context.Context, p primitive) answer {
 		box, ok := p.(ballotBox)
 		if !ok {

@@ -13,7 +13,7 @@ import (
 //	holdfast:redlock:lock:holdfast:redlock:x     the lock holdfast:redlock:x
 //	holdfast:redlock:store                       what the clients of the store agree on
 //	holdfast:redlock:undone:5d3c…                a tombstone, by its attempt
-//	holdfast:redlock:waiting:orders/42           who waits for the lock here
+//	holdfast:redlock:waiting:orders/42           who waits for the lock here, by the lock's key
 //	holdfast:redlock:inbox:5d3c…                 the channel on which one client is told
 type keyspace struct{ prefix string }
 
@@ -29,9 +29,10 @@ func (k keyspace) lock(name string) string {
 	return k.prefix + name
 }
 
+// of are the keys that every request names. Those of tombstones and of who waits follow from them: ballot.lua makes them.
+func (k keyspace) of(name string) []string { return []string{k.lock(name), k.store()} }
+
 func (k keyspace) store() string              { return k.prefix + reserved + "store" }
-func (k keyspace) undone() string             { return k.prefix + reserved + "undone:" } // and the attempt
-func (k keyspace) waiting(name string) string { return k.prefix + reserved + "waiting:" + name }
 func (k keyspace) inbox(client string) string { return k.prefix + reserved + "inbox:" + client }
 
 // patterns match the keys of all locks whose names begin with prefix, and some more.

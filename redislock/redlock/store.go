@@ -262,11 +262,10 @@ func (s *Store) usable(ctx context.Context) error {
 
 // passOn tells a node that nobody here waits for a lock any more, of whose release it told this client: it tells the next.
 func (s *Store) passOn(n *node, key string) {
-	name, ok := s.keys.name(key)
-	if !ok || s.life.Err() != nil {
+	if s.life.Err() != nil {
 		return
 	}
-	q := &question{keys: []string{key, s.keys.store(), "", s.keys.waiting(name)}}
+	q := &question{keys: []string{key, s.keys.store()}}
 	s.background.begin()
 	go func() {
 		defer s.background.end()
