@@ -16,21 +16,32 @@ import (
 	"testing"
 )
 
-// Rule: what the Redis driver says is beyond its promises stands in docs/stores/redis.md, word for word, and nothing else does. What it
+// Rule: what a driver says is beyond its promises stands in the page of its store, word for word, and nothing else does. What it
 // puts in when it says it is … there.
-func TestRedisPageHasWhatIsBeyond(t *testing.T) {
+func TestPagesHaveWhatIsBeyond(t *testing.T) {
 	t.Parallel()
-	source := filepath.Join(root, "redislock", "internal", "guard", "promise.go")
-	file, err := parser.ParseFile(gotoken.NewFileSet(), source, nil, 0)
+	for _, store := range []struct {
+		page, source string
+		least        int // texts
+	}{
+		{"redis.md", "redislock/internal/guard/promise.go", 10},
+		{"redlock.md", "redislock/redlock/guarantees.go", 9},
+	} {
+		t.Run(store.page, func(t *testing.T) { compareBeyond(t, store.page, store.source, store.least) })
+	}
+}
+
+func compareBeyond(t *testing.T, page, source string, least int) {
+	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join(root, source), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "stores", "redis.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "stores", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, shown := saidBeyond(file), shownBeyond(string(page))
-	if len(said) < 10 {
+	said, shown := saidBeyond(file), shownBeyond(string(text))
+	if len(said) < least {
 		t.Errorf("only %d texts were found in %s: %q", len(said), source, slices.Sorted(maps.Keys(said)))
 	}
 	for text := range said {

@@ -1,5 +1,5 @@
 // Package readme is a test: it runs everything that README.md shows, in a clean copy of the repository, in the order in which a
-// newcomer reads it. And it runs the command lines of docs/coming-from.md, and what docs/stores/redis.md shows.
+// newcomer reads it. And it runs the command lines of docs/coming-from.md, and what the pages in docs/stores show.
 //
 // # The clean copy
 //

@@ -23,14 +23,25 @@ const shownPort = "6390"
 // of the driver, which are compiled.
 func TestRedisPage(t *testing.T) {
 	t.Parallel()
+	followPage(t, "docs/stores/redis.md", "redislock/example_test.go")
+}
+
+// Rule: the same for docs/stores/redlock.md.
+func TestRedlockPage(t *testing.T) {
+	t.Parallel()
+	followPage(t, "docs/stores/redlock.md", "redislock/redlock/example_test.go")
+}
+
+// followPage does what the page of a store says, in the order in which it says it, and looks for its Go in a file of examples.
+func followPage(t *testing.T, page, examples string) {
+	t.Helper()
 	h := newHouse(t)
 	port := portForRedis(t)
-	const page = "docs/stores/redis.md"
 	text, err := os.ReadFile(filepath.Join(h.repository, page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := os.ReadFile(filepath.Join(h.repository, "redislock", "example_test.go"))
+	compiled, err := os.ReadFile(filepath.Join(h.repository, examples))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +60,8 @@ func TestRedisPage(t *testing.T) {
 		switch {
 		case b.language == "mermaid":
 		case b.language == "go":
-			if !strings.Contains(string(examples), indented(b.text)) {
-				t.Errorf("%s:%d: this Go is in no example of redislock:\n%s", page, b.line, b.text)
+			if !strings.Contains(string(compiled), indented(b.text)) {
+				t.Errorf("%s:%d: this Go is not in %s:\n%s", page, b.line, examples, b.text)
 			}
 			r.ran["go"]++
 		default:
