@@ -21,7 +21,7 @@
 //
 // find, open, note and prove, which are about the store and not about locks, are those of package internal/guard.
 //
-// Many goroutines share requests: what waits to be sent goes out together (combine.go), as several calls of one function.
+// Many goroutines share requests: what waits to be sent goes out together (internal/guard, combine.go), as several calls of one function.
 //
 // # One attempt's life, in the server
 //

@@ -45,27 +45,44 @@ const (
 	saysLimit   = "L"
 	saysOther   = "R"
 	saysFull    = "F"
-	saysFailed  = "E"
 )
 
 // callAt runs one of the engine's functions on a lock of the store that was opened as st.
 func (s *Store) callAt(ctx context.Context, st *guard.Opened, function, key string, args ...string) (guard.Reply, error) {
 	keys := [...]string{key, s.storeKey}
+	with := s.combined(function)
+	if with == nil {
+		return s.guard.Call(ctx, st, function, keys[:], args, nil)
+	}
 	return s.guard.Call(ctx, st, function, keys[:], args, func(ctx context.Context, st *guard.Opened) (rueidis.RedisMessage, error) {
-		return s.send(ctx, newCommand(function, key, st.ID, args))
+		return with.Do(ctx, function, key, st.ID, args)
 	})
 }
 
-// send sends a call: by itself, or with others. What takes and what lets go are kept apart: see engine.lua.
-func (s *Store) send(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
-	switch cmd.function {
+// combined is what calls of a function are sent with; nil: each goes by itself. What takes and what lets go are kept apart: see engine.lua.
+func (s *Store) combined(function string) *guard.Combiner {
+	switch function {
 	case fnAcquire:
-		return s.acquires.do(ctx, cmd)
+		return s.acquires
 	case fnRelease, fnRenew:
-		return s.releases.do(ctx, cmd)
+		return s.releases
 	}
-	defer cmd.free()
-	return s.single(ctx, cmd)
+	return nil
+}
+
+// letter names a function, and what it is called with, in a request of several.
+func letter(function string, args int) string {
+	switch {
+	case function == fnAcquire:
+		return "a"
+	case function == fnRelease && args > 3:
+		return "R"
+	case function == fnRelease:
+		return "r"
+	case args > 2:
+		return "N"
+	}
+	return "n" // renew
 }
 
 // readHolders reads who holds, from the i-th element on.

@@ -31,7 +31,6 @@
 --   B by now gone                    was broken
 --   L limit                          another limit is in use; R another mode or number was asked for; F the queue is full
 --   X                                the ttl is longer than the guard: it was opened with another
---   E text                           one of several calls failed
 --   U left, P, S                     as in guard.lua
 
 local SLACK = 8                -- by this part longer than needed a contended lock's key lives, so that its expiry is seldom written
@@ -1221,34 +1220,10 @@ local function inspect()
   return {l.limit, guard_left(KEYS[2], ARGV[1], info), held, waiting}
 end
 
-local LETTERS = {
+LETTERS = {
   a = {f = acquire, args = 4}, r = {f = release, args = 3}, n = {f = renew, args = 2},
   R = {f = release, args = 4}, N = {f = renew, args = 6}, -- of a relay
 }
-
-local MOST_ARGS = 6
-
--- several carries out several calls in one request, each for itself. KEYS: the store's key, and each call's lock; ARGV 1 the store's id,
--- then, for each call, its letter and its arguments behind that id. It replies an array of their replies.
-local function several()
-  local keys, args = KEYS, ARGV
-  local replies, at = {}, 2
-  KEYS, ARGV = {nil, keys[1]}, {args[1]} -- the same tables for all: to make new ones takes long
-  for i = 2, #keys do
-    local called = LETTERS[args[at]]
-    KEYS[1] = keys[i]
-    for j = 1, MOST_ARGS do
-      ARGV[j + 1] = j <= called.args and args[at + j] or nil
-    end
-    at = at + called.args + 1
-    local fine, reply = pcall(called.f)
-    if not fine then
-      reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
-    end
-    replies[i - 1] = reply
-  end
-  return replies
-end
 
 -- Without allow-oom a server that is out of memory would refuse to let go of what is held. So what takes and what lets go are not sent
 -- together.

@@ -40,7 +40,7 @@ type Store struct {
 	channel string
 	deaf    atomic.Int64 // when the inbox went down last: a wall time, in nanoseconds
 
-	acquires, releases combiner
+	acquires, releases *guard.Combiner
 
 	lastSpan  atomic.Pointer[span] // that was sent
 	holdsBack func(waited time.Duration) time.Duration
@@ -72,12 +72,12 @@ func newStore(client rueidis.Client, owned bool, text string, c config) *Store {
 		turns: make(map[who]*turn), parties: make(map[uint64]*party), lines: make(map[string]*line), relays: make(map[string]*relay),
 	}
 	s.storeKey, s.holdsBack, s.ridesFor = s.keys.store(), holdsBack, rideFor
-	s.acquires, s.releases = combiner{s: s, function: fnAcquires}, combiner{s: s, function: fnReleases}
 	s.channel = s.keys.inbox(guard.RandomText())
 	s.guard = guard.New(guard.Config{
 		Client: client, Owned: owned, Library: engine, Key: s.storeKey, Guard: c.guard, Text: text,
 		Bound: []string{fnAcquire}, Wrong: c.wrong, Ready: s.ready,
 	})
+	s.acquires, s.releases = s.guard.Combiner(fnAcquires, letter), s.guard.Combiner(fnReleases, letter)
 	return s
 }
 

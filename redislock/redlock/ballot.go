@@ -4,9 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"holdfast.dev/driver"
 	"holdfast.dev/redislock/internal/guard"
@@ -28,7 +29,23 @@ const (
 	fnBreak   = functions + "break"
 	fnLook    = functions + "look"
 	fnTell    = functions + "tell"
+
+	fnVotes = functions + "votes" // several, also repairs
+	fnKeeps = functions + "keeps" // several, of those that take the token, renew or let go
 )
+
+// letters name functions, and what they are called with, in a request of several: see ballot.lua.
+var letters = map[string]string{fnVote: "v", fnRepair: "p", fnTake: "t", fnRenew: "n", fnRelease: "r"}
+
+func letter(function string, args int) string {
+	switch {
+	case function == fnVote && args > 4:
+		return "V"
+	case function == fnRelease && args > 3:
+		return "R"
+	}
+	return letters[function]
+}
 
 var ballots = guard.NewLibrary(library, code)
 
@@ -83,7 +100,7 @@ func (a answer) lingers() bool { return a.word == failed && !a.unsent && !driver
 type question struct {
 	keys    []string // the lock's, and the store's
 	attempt string
-	number  uint32 // of the try
+	id      string // the attempt and the number of the try, as in the value
 	label   string
 	tokens  tokens
 }
@@ -102,10 +119,11 @@ func (t tokens) text() string {
 	return [...]string{later: "later", here: "here", without: "without"}[t]
 }
 
-// id is the attempt and the number of the try, as in the value.
-func (q *question) id() string { return q.attempt + tryNumber(q.number) }
-
-func tryNumber(n uint32) string { return fmt.Sprintf("%08x", n) }
+// idOf is the id of an attempt's try.
+func idOf(attempt string, number uint32) string {
+	digits := strconv.FormatUint(1<<32|uint64(number), 16) // 1, and eight digits
+	return attempt + digits[1:]
+}
 
 // lastTry is greater than the number of every try.
 const lastTry = "ffffffff"
@@ -136,15 +154,39 @@ type undoing struct {
 	next  *waits        // of the same client, who waits for the lock
 }
 
-// ballotBox is the primitive of a server with functions.
-type ballotBox struct{ guard *guard.Store }
+// ballotBox is the primitive of a server with functions. What goes to it while requests are under way is sent together.
+type ballotBox struct {
+	guard        *guard.Store
+	votes, keeps *guard.Combiner
+}
+
+func newBallotBox(g *guard.Store) ballotBox {
+	return ballotBox{g, g.Combiner(fnVotes, letter), g.Combiner(fnKeeps, letter)}
+}
+
+// combined is what calls of a function are sent with; nil: each goes by itself.
+func (b ballotBox) combined(function string) *guard.Combiner {
+	switch function {
+	case fnVote, fnRepair:
+		return b.votes
+	case fnTake, fnRenew, fnRelease:
+		return b.keeps
+	}
+	return nil
+}
 
 func (b ballotBox) call(ctx context.Context, function string, q *question, args ...string) (guard.Reply, answer) {
 	st, err := b.guard.Opened(ctx)
 	if err != nil {
 		return guard.Reply{}, answer{err: err, unsent: true}
 	}
-	r, err := b.guard.Call(ctx, st, function, q.keys, args, nil)
+	var send guard.Send
+	if with := b.combined(function); with != nil {
+		send = func(ctx context.Context, st *guard.Opened) (rueidis.RedisMessage, error) {
+			return with.Do(ctx, function, q.keys[0], st.ID, args)
+		}
+	}
+	r, err := b.guard.Call(ctx, st, function, q.keys, args, send)
 	if err != nil {
 		unsent, _ := errors.AsType[*guard.Unsent](err)
 		return r, answer{err: err, unsent: unsent != nil}
@@ -200,7 +242,7 @@ const (
 const foreign = "another program"
 
 func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
-	args := append(make([]string, 0, 7), q.id(), guard.Micros(ttl), q.label, q.tokens.text())
+	args := append(make([]string, 0, 7), q.id, guard.Micros(ttl), q.label, q.tokens.text())
 	if w != nil {
 		args = append(args, w.channel, guard.Micros(w.waited), flag(w.known))
 	}
@@ -219,7 +261,7 @@ func (b ballotBox) take(ctx context.Context, q *question, token uint64, counts b
 	if counts {
 		state = stateHeld
 	}
-	_, a := b.call(ctx, fnTake, q, q.id(), strconv.FormatUint(token, 10), state)
+	_, a := b.call(ctx, fnTake, q, q.id, strconv.FormatUint(token, 10), state)
 	return a
 }
 
@@ -228,7 +270,7 @@ func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, cl
 	if claims {
 		text = "-" + text
 	}
-	r, a := b.call(ctx, fnRenew, q, q.id(), text)
+	r, a := b.call(ctx, fnRenew, q, q.id, text)
 	if a.word == done {
 		a.left, a.late, a.run = r.Span(0), q.tokens != without && r.Text(1) != stateHeld, r.Text(2)
 	}
@@ -236,12 +278,12 @@ func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, cl
 }
 
 func (b ballotBox) repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer {
-	_, a := b.call(ctx, fnRepair, q, q.id(), guard.Micros(ttl), q.label, strconv.FormatUint(token, 10))
+	_, a := b.call(ctx, fnRepair, q, q.id, guard.Micros(ttl), q.label, strconv.FormatUint(token, 10))
 	return a
 }
 
 func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
-	what, how := q.id(), ""
+	what, how := q.id, ""
 	if u.all {
 		what = q.attempt
 	}

@@ -361,6 +361,14 @@ local function look_at()
   return {'G', guard_left(KEYS[2], ARGV[1], info), value and held(value, now) or {'N', 1}}
 end
 
+LETTERS = {
+  v = {f = vote, args = 4}, V = {f = vote, args = 7}, p = {f = repair, args = 4},
+  t = {f = take, args = 3}, n = {f = renew, args = 2}, r = {f = release, args = 3}, R = {f = release, args = 5},
+}
+
+-- Without allow-oom a server that is out of memory would refuse to let go of what is held. So what takes and what lets go are not sent together.
+register('votes', several, {})
+register('keeps', several, {'allow-oom'})
 register('vote', vote, {})
 register('take', take, {'allow-oom'})
 register('renew', renew, {'allow-oom'})

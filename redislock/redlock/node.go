@@ -50,6 +50,7 @@ type node struct {
 type link struct {
 	client rueidis.Client
 	guard  *guard.Store
+	box    ballotBox
 	inbox  atomic.Pointer[redisconn.Inbox]
 	plain  bool // it has no functions
 }
@@ -236,7 +237,7 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 	case l.plain:
 		return answer{err: errPlain, unsent: true}
 	default:
-		a = request(ctx, ballotBox{l.guard})
+		a = request(ctx, l.box)
 	}
 	if a.err != nil {
 		n.disagrees(a.err)

@@ -46,7 +46,7 @@ func (p plain) failure(err error) answer { return answer{err: redisconn.Error(er
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 func (p plain) vote(ctx context.Context, q *question, ttl time.Duration, _ *waits) answer {
-	value := q.id() + "|0|0|" + stateHeld + "||" + q.label
+	value := q.id + "|0|0|" + stateHeld + "||" + q.label
 	set := p.client.B().Set().Key(q.keys[0]).Value(value).Nx().PxMilliseconds(millis(ttl)).Build()
 	switch err := p.client.Do(ctx, set).Error(); {
 	case err == nil:
@@ -103,7 +103,7 @@ func (p plain) take(context.Context, *question, uint64, bool) answer {
 
 // renew asks for no claim: there is no guard that would refuse one.
 func (p plain) renew(ctx context.Context, q *question, ttl time.Duration, _ bool) answer {
-	left, err := plainRenew.Exec(ctx, p.client, q.keys[:1], []string{q.id(), strconv.FormatInt(millis(ttl), 10)}).AsInt64()
+	left, err := plainRenew.Exec(ctx, p.client, q.keys[:1], []string{q.id, strconv.FormatInt(millis(ttl), 10)}).AsInt64()
 	switch {
 	case err != nil:
 		return p.failure(err)
@@ -118,7 +118,7 @@ func (p plain) repair(ctx context.Context, q *question, ttl time.Duration, _ uin
 }
 
 func (p plain) release(ctx context.Context, q *question, u undoing) answer {
-	what := q.id()
+	what := q.id
 	if u.all {
 		what = q.attempt
 	}

@@ -121,6 +121,7 @@ func (s *Store) newLink(n *node, client rueidis.Client, owned bool) *link {
 			return nil
 		},
 	})
+	l.box = newBallotBox(l.guard)
 	return l
 }
 

@@ -64,7 +64,7 @@ func (s *Store) newTry(a *attempt, ttl time.Duration, number uint32, w *waits) *
 		seats: make([]seat, len(s.nodes)), done: make(chan struct{}),
 		votes: tally{n: len(s.nodes)}, takes: tally{n: len(s.nodes)},
 	}
-	t.q.number = number
+	t.q.id = idOf(a.question.attempt, number)
 	for i, n := range s.nodes {
 		t.seats[i].node = n
 	}

@@ -22,6 +22,7 @@
 --   U left   nothing is granted for so long: the guard
 --   P        it is not proved that this is still the primary: let the replicas answer (prove, WAIT), and ask again
 --   S        this is not the store that was opened: open it again
+--   E text   one of several calls failed
 --
 -- For the code behind this:
 --   register(name, f, flags)   makes f a function of the library; it finds its KEYS and ARGV, and begins without a moment
@@ -36,6 +37,8 @@
 --   raise_ceiling(st, now)     is called before the token is answered
 --   guard_left(key, id, info)  for who only looks; info is primary_info(), which refuses a replica
 --   millis(d)                  a time to live for Redis
+--   several                    is registered, under names of the package's own, for several calls in one request, and goes by
+--   LETTERS                    which says for each letter which function it means (f), and how many arguments that has behind the id (args)
 
 local REIGN_EVERY = 100000     -- how often the id of the reign is read again
 local CEILING_STEP = 5000000   -- how far ahead of the tokens in use the durable ceiling is raised
@@ -55,6 +58,8 @@ local stores = {}
 local latest = 0         -- the latest time that this process has seen
 
 local KEYS, ARGV, moment -- of the call at hand
+local LETTERS
+local MOST_ARGS = 7
 local takes              -- how many calls of this request have taken a token off the clock
 local behind             -- whether the clock was set back, and has not caught up yet
 
@@ -369,6 +374,28 @@ local function prove()
   end
   beat(KEYS[2], now)
   return {'G'}
+end
+
+-- several carries out several calls in one request, each for itself. KEYS: the store's key, and what each call is about; ARGV 1 the store's id,
+-- then, for each call, its letter and its arguments behind that id. It replies an array of their replies.
+local function several()
+  local keys, args = KEYS, ARGV
+  local replies, at = {}, 2
+  KEYS, ARGV = {nil, keys[1]}, {args[1]} -- the same tables for all: to make new ones takes long
+  for i = 2, #keys do
+    local called = LETTERS[args[at]]
+    KEYS[1] = keys[i]
+    for j = 1, MOST_ARGS do
+      ARGV[j + 1] = j <= called.args and args[at + j] or nil
+    end
+    at = at + called.args + 1
+    local fine, reply = pcall(called.f)
+    if not fine then
+      reply = {'E', type(reply) == 'table' and reply.err or tostring(reply)}
+    end
+    replies[i - 1] = reply
+  end
+  return replies
 end
 
 local function register(name, f, flags)

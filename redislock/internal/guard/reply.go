@@ -15,6 +15,9 @@ const (
 	SaysBound    = "X" // the TTL is longer than the guard: the store was set up anew with another
 )
 
+// saysFailed is one of several calls that failed; its text follows.
+const saysFailed = "E"
+
 // saysGranted is what a number alone means.
 const saysGranted = "G"
 

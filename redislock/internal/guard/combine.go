@@ -1,4 +1,4 @@
-package redislock
+package guard
 
 import (
 	"context"
@@ -8,11 +8,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"holdfast.dev/redislock/internal/guard"
 	"holdfast.dev/redislock/internal/redisconn"
 )
 
-// A combiner sends calls of the engine's functions, several of them in one request where several wait to be sent. A request has a price
+// A Combiner sends calls of a library's functions, several of them in one request where several wait to be sent. A request has a price
 // of its own, for the server and for the client, which is about twice that of what is done in it; a program with many goroutines shares
 // it among them.
 //
@@ -25,14 +24,21 @@ import (
 //
 // Races: a caller whose context ends before its call was sent takes it back, and nothing was asked; once it was sent the outcome is
 // unknown. A request of several belongs to nobody, so that nobody's context ends it: the connection's own time-out does.
-type combiner struct {
+type Combiner struct {
 	s        *Store
-	function string // which carries out several
+	function string                                 // which carries out several
+	letter   func(function string, args int) string // how it knows one of them, with so many arguments
 
 	mu      sync.Mutex
 	running int        // requests under way
 	sent    time.Time  // when the last one began
 	waiting []*command // that are not sent yet
+}
+
+// Combiner returns one that sends several calls by a function that is "several" of guard.lua. letter is what LETTERS there has for a function, by its
+// whole name, with so many arguments.
+func (s *Store) Combiner(function string, letter func(function string, args int) string) *Combiner {
+	return &Combiner{s: s, function: function, letter: letter}
 }
 
 const (
@@ -69,8 +75,9 @@ func (cmd *command) free() {
 	commands.Put(cmd)
 }
 
-// do carries one call out. Nobody may use cmd afterwards.
-func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
+// Do carries one call out: of a function by its whole name, for what key is about, in the store of that id; see [Store.Call].
+func (c *Combiner) Do(ctx context.Context, function, key, id string, args []string) (rueidis.RedisMessage, error) {
+	cmd := newCommand(function, key, id, args)
 	c.mu.Lock()
 	if c.running == 0 {
 		c.begin()
@@ -91,7 +98,7 @@ func (c *combiner) do(ctx context.Context, cmd *command) (rueidis.RedisMessage, 
 		return cmd.answer()
 	case <-ctx.Done():
 		if c.takeBack(cmd) {
-			return rueidis.RedisMessage{}, &guard.Unsent{Err: ctx.Err()}
+			return rueidis.RedisMessage{}, &Unsent{Err: ctx.Err()}
 		}
 	}
 	select {
@@ -110,7 +117,7 @@ func (cmd *command) answer() (rueidis.RedisMessage, error) {
 }
 
 // goOn ends a request: what has gathered meanwhile becomes the next one.
-func (c *combiner) goOn() {
+func (c *Combiner) goOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if batch := c.take(); len(batch) > 0 {
@@ -122,13 +129,13 @@ func (c *combiner) goOn() {
 }
 
 // begin counts a request. The mutex is held.
-func (c *combiner) begin() {
+func (c *Combiner) begin() {
 	c.running++
 	c.sent = time.Now()
 }
 
 // take returns what has gathered. The mutex is held.
-func (c *combiner) take() []*command {
+func (c *Combiner) take() []*command {
 	n := 0
 	for n < len(c.waiting) && n < most && c.waiting[n].store == c.waiting[0].store {
 		n++ // those of one store: it may have been opened anew
@@ -141,7 +148,7 @@ func (c *combiner) take() []*command {
 }
 
 // takeBack withdraws a command, and reports whether it was not sent yet.
-func (c *combiner) takeBack(cmd *command) bool {
+func (c *Combiner) takeBack(cmd *command) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.Index(c.waiting, cmd)
@@ -153,7 +160,7 @@ func (c *combiner) takeBack(cmd *command) bool {
 }
 
 // send sends requests for as long as there is something to send.
-func (c *combiner) send(batch []*command) {
+func (c *Combiner) send(batch []*command) {
 	for len(batch) > 0 {
 		c.request(batch)
 		for _, cmd := range batch {
@@ -169,23 +176,23 @@ func (c *combiner) send(batch []*command) {
 }
 
 // request sends several calls in one request, and notes their answers.
-func (c *combiner) request(batch []*command) {
+func (c *Combiner) request(batch []*command) {
 	if len(batch) == 1 {
 		cmd := batch[0]
-		cmd.message, cmd.err = c.s.single(c.s.guard.Life(), cmd)
+		cmd.message, cmd.err = c.s.single(c.s.life, cmd)
 		return
 	}
 	keys := make([]string, 1, 1+len(batch))
 	args := make([]string, 1, 1+5*len(batch))
-	keys[0], args[0] = c.s.storeKey, batch[0].store
+	keys[0], args[0] = c.s.config.Key, batch[0].store
 	for _, cmd := range batch {
 		keys = append(keys, cmd.key)
-		args = append(append(args, letter(cmd)), cmd.args...)
+		args = append(append(args, c.letter(cmd.function, len(cmd.args))), cmd.args...)
 	}
-	message, err := engine.Call(c.s.guard.Life(), c.s.client, c.function, keys, args)
+	message, err := c.s.config.Library.Call(c.s.life, c.s.config.Client, c.function, keys, args)
 	answers, wrong := message.ToArray()
 	if err == nil && (wrong != nil || len(answers) != len(batch)) {
-		err = c.s.guard.Strange(c.s.guard.Life(), c.function)
+		err = c.s.Strange(c.s.life, c.function)
 	}
 	for i, cmd := range batch {
 		switch {
@@ -197,31 +204,16 @@ func (c *combiner) request(batch []*command) {
 	}
 }
 
-// letter names a function, and what it is called with, in a request of several.
-func letter(cmd *command) string {
-	switch n := len(cmd.args); {
-	case cmd.function == fnAcquire:
-		return "a"
-	case cmd.function == fnRelease && n > 3:
-		return "R"
-	case cmd.function == fnRelease:
-		return "r"
-	case n > 2:
-		return "N"
-	}
-	return "n" // renew
-}
-
 // single sends one call.
 func (s *Store) single(ctx context.Context, cmd *command) (rueidis.RedisMessage, error) {
 	args := make([]string, 1, 6)
 	args[0] = cmd.store
-	return s.guard.Do(ctx, cmd.function, []string{cmd.key, s.storeKey}, append(args, cmd.args...))
+	return s.Do(ctx, cmd.function, []string{cmd.key, s.config.Key}, append(args, cmd.args...))
 }
 
 // failed is the error with which one of several calls ended.
 func failed(m rueidis.RedisMessage) error {
-	if r, ok := guard.ReadReply(m); ok && r.Says == saysFailed {
+	if r, ok := ReadReply(m); ok && r.Says == saysFailed {
 		return redisconn.Reply(r.Text(0))
 	}
 	return nil
