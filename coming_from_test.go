@@ -17,7 +17,7 @@ import (
 )
 
 // What docs/coming-from.md must have a row for: the methods of RLock, of RLockAsync and of what gives out locks; all of redsync v4; what
-// most use of the others.
+// most use of node-redlock, 4 and 5, and of the others.
 const (
 	redissonMethods = `getLock getName lock lock(leaseTime tryLock tryLock(waitTime,unit tryLock(waitTime,leaseTime lockInterruptibly
 		lockInterruptibly(leaseTime unlock forceUnlock isLocked isHeldByCurrentThread isHeldByThread getHoldCount remainTimeToLive
@@ -31,6 +31,8 @@ const (
 		Mutex.TryLockContext Mutex.Unlock Mutex.UnlockContext Mutex.Extend Mutex.ExtendContext Mutex.Valid Mutex.ValidContext WithExpiry
 		WithTries WithRetryDelay WithRetryDelayFunc DelayFunc WithSetNXOnExtend WithDriftFactor WithTimeoutFactor WithGenValueFunc WithValue
 		WithFailFast WithShufflePools ErrFailed ErrTaken ErrNodeTaken ErrLockAlreadyExpired ErrExtendFailed RedisError`
+	nodeRedlockMethods = `acquire release extend using lock unlock disposer quit retryCount retryDelay retryJitter driftFactor
+		automaticExtensionThreshold ExecutionError ResourceLockedError LockError`
 	syncMethods         = `RWMutex Mutex Lock Unlock TryLock RLock RUnlock RLocker TryRLock`
 	weightedMethods     = `NewWeighted Weighted.Acquire Weighted.TryAcquire Weighted.Release`
 	etcdMutexMethods    = `NewSession Session.Done NewMutex Mutex.Lock Mutex.TryLock Mutex.Unlock Mutex.Header Mutex.IsOwner NewLocker ErrLocked`
@@ -54,6 +56,8 @@ func TestComingFrom(t *testing.T) {
 	for section, want := range map[string]struct{ methods, examples string }{
 		"Redisson": {redissonMethods, "example_redisson*_test.go"},
 		"redsync":  {redsyncMethods, "example_redsync*_test.go"},
+
+		"node-redlock": {nodeRedlockMethods, "example_noderedlock_test.go"},
 
 		"sync.RWMutex":                {syncMethods, "example_peers_test.go"},
 		"golang.org/x/sync/semaphore": {weightedMethods, "example_peers_test.go"},
