@@ -82,15 +82,15 @@ type answer struct {
 	vote          // done, of a vote
 	run    string // the id of the server process, where it is told
 	left   time.Duration
-	holder driver.Holder // held
-	voting bool          // held, by a try that has no token yet, and may never hold
-	mark   string        // held: the same on every node, if the holder is
-	try    string        // already: its number; undone: of the last that is dead
-	token  uint64        // already; done, of the vote of a node that is the only one
-	free   bool          // gone: nobody has the key
-	by     driver.Broken // broken; with gone: it has ended, too
-	ended  bool          // broken
-	late   bool          // done, of a renewal: the node had no part in the round that decided on the token
+	holder *driver.Holder // held
+	voting bool           // held, by a try that has no token yet, and may never hold
+	mark   string         // held: the same on every node, if the holder is
+	try    string         // already: its number; undone: of the last that is dead
+	token  uint64         // already; done, of the vote of a node that is the only one
+	free   bool           // gone: nobody has the key
+	by     *driver.Broken // broken; with gone: it has ended, too
+	ended  bool           // broken
+	late   bool           // done, of a renewal: the node had no part in the round that decided on the token
 }
 
 // lingers reports whether the request may still be carried out.
@@ -160,12 +160,12 @@ type ballotBox struct {
 	votes, keeps *guard.Combiner
 }
 
-func newBallotBox(g *guard.Store) ballotBox {
-	return ballotBox{g, g.Combiner(fnVotes, letter), g.Combiner(fnKeeps, letter)}
+func newBallotBox(g *guard.Store) *ballotBox {
+	return &ballotBox{g, g.Combiner(fnVotes, letter), g.Combiner(fnKeeps, letter)}
 }
 
 // combined is what calls of a function are sent with; nil: each goes by itself.
-func (b ballotBox) combined(function string) *guard.Combiner {
+func (b *ballotBox) combined(function string) *guard.Combiner {
 	switch function {
 	case fnVote, fnRepair:
 		return b.votes
@@ -175,7 +175,7 @@ func (b ballotBox) combined(function string) *guard.Combiner {
 	return nil
 }
 
-func (b ballotBox) call(ctx context.Context, function string, q *question, args ...string) (guard.Reply, answer) {
+func (b *ballotBox) call(ctx context.Context, function string, q *question, args ...string) (guard.Reply, answer) {
 	st, err := b.guard.Opened(ctx)
 	if err != nil {
 		return guard.Reply{}, answer{err: err, unsent: true}
@@ -196,13 +196,13 @@ func (b ballotBox) call(ctx context.Context, function string, q *question, args 
 		return r, answer{word: done}
 	case saysHeld:
 		left, holder := readHolder(r)
-		return r, answer{word: held, left: left, holder: holder, voting: r.Text(4) == stateVoted, mark: r.Text(1), run: r.Text(6)}
+		return r, answer{word: held, left: left, holder: &holder, voting: r.Text(4) == stateVoted, mark: r.Text(1), run: r.Text(6)}
 	case saysAlready:
 		return r, answer{word: already, try: r.Text(0), token: uint64(r.Number(1)), left: r.Span(2), run: r.Text(3)}
 	case saysGone:
 		return r, answer{word: gone, free: r.Number(0) == 1}
 	case saysBroken:
-		return r, answer{word: broken, by: driver.Broken{By: r.Text(0), Now: r.Number(1) == 1}, ended: r.Number(2) == 1, left: r.Span(3)}
+		return r, answer{word: broken, by: &driver.Broken{By: r.Text(0), Now: r.Number(1) == 1}, ended: r.Number(2) == 1, left: r.Span(3)}
 	case saysUndone:
 		return r, answer{word: undone, try: r.Text(0)}
 	case guard.SaysGuarded:
@@ -241,7 +241,7 @@ const (
 // foreign is the label of whoever wrote a value that is not ours.
 const foreign = "another program"
 
-func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
+func (b *ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
 	args := append(make([]string, 0, 7), q.id, guard.Micros(ttl), q.label, q.tokens.text())
 	if w != nil {
 		args = append(args, w.channel, guard.Micros(w.waited), flag(w.known))
@@ -249,14 +249,14 @@ func (b ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *
 	r, a := b.call(ctx, fnVote, q, args...)
 	switch a.word {
 	case done:
-		a.vote, a.run, a.token = vote{taken: uint64(r.Number(0)), clock: uint64(r.Number(1))}, r.Text(2), uint64(r.Number(3))
+		a.vote, a.run, a.token = vote{taken: uint64(r.Number(0)), clock: uint64(max(r.Alone, r.Number(1)))}, r.Text(2), uint64(r.Number(3))
 	case guarded:
 		a.vote, a.run = vote{clock: uint64(r.Number(1))}, r.Text(2)
 	}
 	return a
 }
 
-func (b ballotBox) take(ctx context.Context, q *question, token uint64, counts bool) answer {
+func (b *ballotBox) take(ctx context.Context, q *question, token uint64, counts bool) answer {
 	state := stateLate
 	if counts {
 		state = stateHeld
@@ -265,7 +265,7 @@ func (b ballotBox) take(ctx context.Context, q *question, token uint64, counts b
 	return a
 }
 
-func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, claims bool) answer {
+func (b *ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, claims bool) answer {
 	text := guard.Micros(ttl)
 	if claims {
 		text = "-" + text
@@ -277,12 +277,12 @@ func (b ballotBox) renew(ctx context.Context, q *question, ttl time.Duration, cl
 	return a
 }
 
-func (b ballotBox) repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer {
+func (b *ballotBox) repair(ctx context.Context, q *question, ttl time.Duration, token uint64) answer {
 	_, a := b.call(ctx, fnRepair, q, q.id, guard.Micros(ttl), q.label, strconv.FormatUint(token, 10))
 	return a
 }
 
-func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
+func (b *ballotBox) release(ctx context.Context, q *question, u undoing) answer {
 	what, how := q.id, ""
 	if u.all {
 		what = q.attempt
@@ -302,7 +302,7 @@ func (b ballotBox) release(ctx context.Context, q *question, u undoing) answer {
 }
 
 // look answers held, or gone; left is then what is left of the guard.
-func (b ballotBox) look(ctx context.Context, q *question) answer {
+func (b *ballotBox) look(ctx context.Context, q *question) answer {
 	r, a := b.call(ctx, fnLook, q)
 	if a.word != done {
 		return a
@@ -314,7 +314,7 @@ func (b ballotBox) look(ctx context.Context, q *question) answer {
 	}
 	inside.Rest = inside.Rest[1:]
 	_, holder := readHolder(inside)
-	return answer{word: held, holder: holder, voting: inside.Text(4) == stateVoted, mark: inside.Text(1), left: r.Span(0)}
+	return answer{word: held, holder: &holder, voting: inside.Text(4) == stateVoted, mark: inside.Text(1), left: r.Span(0)}
 }
 
 func flag(b bool) string {

@@ -15,7 +15,7 @@
 -- and, if the hold was broken, 0 (gently) or 1 (at once) and by whom.
 --
 -- Replies, but for those of the guard (S, P, U, X):
---   G …   done
+--   G …   done; or a number alone: DONE, or of a vote the time. To make an array takes long, and to read one
 --   H left mark token held state label run   somebody else has it; left -1: for ever; mark: the same on every node, and no secret; token -1: it is not ours
 --   A try token left run            the attempt has it already, by that try
 --   N free                          it is not there: nobody has the key (1), or somebody else (0)
@@ -27,6 +27,7 @@ local LEAST_WAIT = 750 -- for so long at least who waits is remembered, if it do
 local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
 local NO_TRY, LAST_TRY = '00000000', 'ffffffff'
 local BURIED_STEP = 10000000 -- how far ahead it is written that there may be tombstones
+local DONE = 2 ^ 50
 local RUN = 16 -- digits of the id of a server process
 
 local run -- the id of this server process
@@ -193,6 +194,9 @@ local function vote()
     if ARGV[8] == '1' then
       redis.call('ZREM', waiting(), channel)
     end
+    if ARGV[5] == 'without' then
+      return now
+    end
     accept(st, token)
     return {'G', taken, now, run_id(), token}
   end
@@ -234,7 +238,7 @@ local function take()
   local token = tonumber(ARGV[3])
   accept(st, token)
   redis.call('SET', KEYS[1], value_of(v.try, token, v.since, v.state == 'b' and 'b' or ARGV[4], v.by, v.label), 'KEEPTTL')
-  return {'G'}
+  return DONE
 end
 
 -- renew: ARGV 2 try, 3 ttl; 0 only asks; with a minus before it the caller does not believe in its hold, but claims it.
@@ -332,7 +336,7 @@ local function release()
   if (found or not value) and not string.find(ARGV[4], 'q', 1, true) then
     tell_next()
   end
-  return {found and 'G' or 'N', value and 0 or 1}
+  return found and DONE or {'N', value and 0 or 1}
 end
 
 -- break: ARGV 2 token, 3 whether at once (1 or 0), 4 who breaks it.

@@ -15,7 +15,8 @@ func (s *Store) heard(n *node, a answer) answer {
 		n.timed.Store(true)
 	}
 	if known := n.run.Load(); a.run != "" && (known == nil || *known != a.run) {
-		n.run.Store(&a.run)
+		run := a.run // alone: the whole answer would be kept with it
+		n.run.Store(&run)
 	}
 	if !s.isTwin(n, a.run) {
 		return a

@@ -134,11 +134,11 @@ func (p *poll) broken() error {
 	a := p.answers[slices.IndexFunc(p.answers, func(a answer) bool { return a.word == broken })]
 	switch {
 	case !a.ended:
-		return &stillBroken{&a.by, believed(p.least(broken, q))}
+		return &stillBroken{a.by, believed(p.least(broken, q))}
 	case a.by.Now:
-		return &a.by
+		return a.by
 	}
-	return fmt.Errorf("%w: %w", driver.ErrGone, &a.by)
+	return fmt.Errorf("%w: %w", driver.ErrGone, a.by)
 }
 
 // stillBroken is a hold that was told to end, and is there until its TTL is over.

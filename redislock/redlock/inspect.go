@@ -158,7 +158,7 @@ func (s *Store) Break(ctx context.Context, b *driver.BreakRequest) error {
 	}
 	q := &question{keys: s.keys.of(b.Name)}
 	replies, ended := s.each(ctx, func(ctx context.Context, p primitive) answer {
-		box, ok := p.(ballotBox)
+		box, ok := p.(*ballotBox)
 		if !ok {
 			return answer{err: errPlain, unsent: true}
 		}

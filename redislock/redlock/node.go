@@ -50,7 +50,7 @@ type node struct {
 type link struct {
 	client rueidis.Client
 	guard  *guard.Store
-	box    ballotBox
+	box    *ballotBox
 	inbox  atomic.Pointer[redisconn.Inbox]
 	plain  bool // it has no functions
 }

@@ -76,7 +76,7 @@ func (p plain) look(ctx context.Context, q *question) answer {
 		a.left = driver.Forever
 	}
 	a.mark = value
-	a.holder = driver.Holder{Mode: driver.Exclusive, Left: a.left, Label: foreign}
+	a.holder = &driver.Holder{Mode: driver.Exclusive, Left: a.left, Label: foreign}
 	try, label, ours := readValue(value)
 	if ours {
 		a.holder.Label, a.mark = label, try

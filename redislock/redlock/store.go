@@ -273,7 +273,7 @@ func (s *Store) passOn(n *node, key string) {
 		ctx, cancel := context.WithTimeout(s.work, time.Second)
 		defer cancel()
 		n.ask(ctx, fullForm, time.Second, func(ctx context.Context, p primitive) answer {
-			if box, ok := p.(ballotBox); ok {
+			if box, ok := p.(*ballotBox); ok {
 				_, a := box.call(ctx, fnTell, q)
 				return a
 			}

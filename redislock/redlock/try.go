@@ -106,16 +106,17 @@ func (r *round) end() {
 func (t *try) send(i int, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {
 	seat := &t.seats[i]
 	r.begin()
-	begin := func() {
-		seat.busy = true
-		t.s.background.begin()
-		go t.run(seat, r, request, then)
-	}
 	if seat.busy {
-		seat.queue = append(seat.queue, begin)
+		seat.queue = append(seat.queue, func() { t.begin(seat, r, request, then) })
 		return
 	}
-	begin()
+	t.begin(seat, r, request, then)
+}
+
+func (t *try) begin(seat *seat, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {
+	seat.busy = true
+	t.s.background.begin()
+	go t.run(seat, r, request, then)
 }
 
 func (t *try) run(seat *seat, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {

@@ -68,7 +68,7 @@ func TestHeldThoughSilent(t *testing.T) {
 	one := begun(s)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	somebody := answer{word: held, mark: "m", left: time.Second, holder: driver.Holder{Label: "x", Token: 7, Left: time.Second}}
+	somebody := answer{word: held, mark: "m", left: time.Second, holder: &driver.Holder{Label: "x", Token: 7, Left: time.Second}}
 	one.voted(0, granted(1))
 	one.voted(1, somebody)
 	one.voted(2, somebody)
@@ -89,7 +89,7 @@ func TestUnknown(t *testing.T) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	one.voted(0, answer{err: &timeoutError{time.Second}})
-	one.voted(1, answer{word: held, mark: "m"})
+	one.voted(1, answer{word: held, mark: "m", holder: &driver.Holder{}})
 	if one.phase != voting {
 		t.Fatal("the third may know more")
 	}

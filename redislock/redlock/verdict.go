@@ -92,7 +92,7 @@ func byMark(holders []answer) map[string][]answer {
 
 // combined is one holder, as several nodes tell of it: as long as the most patient of them says.
 func combined(same []answer) driver.Holder {
-	h := same[0].holder
+	h := *same[0].holder
 	for _, a := range same {
 		h.Left, h.Held, h.Token = max(h.Left, a.holder.Left), max(h.Held, a.holder.Held), max(h.Token, a.holder.Token)
 		h.Broken = h.Broken || a.holder.Broken
@@ -133,7 +133,7 @@ func (t *try) nodesError(answers []answer) error {
 		case a.word == done:
 			n.Says = "granted"
 		case a.word == held:
-			n.Says = (&driver.Held{Holders: []driver.Holder{a.holder}}).Error()
+			n.Says = (&driver.Held{Holders: []driver.Holder{*a.holder}}).Error()
 		case a.word == already:
 			n.Says = "an earlier try is not released yet"
 		case a.word == guarded:
