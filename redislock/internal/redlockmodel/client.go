@@ -68,7 +68,7 @@ func (m *Model) granted(s *State, i int, k int8) {
 	switch a.doing {
 	case voting:
 		l.heard |= granted
-		m.hears(s, i, k)
+		a.most = max(a.most, s.nodes[i].taken)
 		if s.heard(k, granted) >= m.quorum() {
 			m.elect(s, k)
 		}
@@ -153,7 +153,7 @@ func (m *Model) letGo(s *State, k int8) bool {
 	if a.doing != holding && a.doing != lapsed {
 		return false
 	}
-	a.doing, a.left, a.asked = over, 0, calm
+	a.doing, a.left, a.asked, a.claims = over, 0, calm, false
 	m.unhear(s, k, renewed|missing)
 	m.send(s, k, releaseOf(a.try))
 	return true
@@ -166,13 +166,22 @@ func (m *Model) renew(s *State, k int8) bool {
 		return false
 	}
 	a.renewals--
-	a.asked = 0
+	a.asked, a.claims = 0, a.doing == lapsed
 	if m.Rules.OwnRound {
 		m.unhear(s, k, renewed)
 	}
 	m.unhear(s, k, missing)
+	m.belate(s, k)
 	m.send(s, k, renewal)
 	return true
+}
+
+// belate ends a renewal: what is on its way of it counts for nothing when it is answered.
+func (m *Model) belate(s *State, k int8) {
+	for i := range m.Setup.Nodes {
+		l := &s.nodes[i].links[k]
+		l.sent = l.sent.belated()
+	}
 }
 
 // renewed is a node that tells client k that it has prolonged its hold.
@@ -189,7 +198,7 @@ func (m *Model) renewed(s *State, i int, k int8) {
 	if m.Rules.Sent {
 		left -= a.asked
 	}
-	a.doing, a.left, a.asked = holding, max(a.left, left), calm
+	a.doing, a.left, a.asked, a.claims = holding, max(a.left, left), calm, false
 	if a.token < s.last && m.hasTokens(k) {
 		s.wrong = Overtaken
 	}
@@ -205,15 +214,14 @@ func (m *Model) renewed(s *State, i int, k int8) {
 // missing is a node that tells client k that it has nothing of its hold, and nothing of anybody's. It is repaired when the renewal has its
 // majority.
 func (m *Model) missing(s *State, i int, k int8) {
-	l := &s.nodes[i].links[k]
-	if m.isPeer(k) {
-		return
-	}
-	if s.attempts[k].asked == calm || !m.Rules.RepairAfter {
+	l, a := &s.nodes[i].links[k], &s.attempts[k]
+	switch {
+	case m.isPeer(k) || a.doing != holding && a.doing != lapsed:
+	case a.asked == calm || !m.Rules.RepairAfter:
 		l.sent = l.sent.plusRepair()
-		return
+	default:
+		l.heard |= missing
 	}
-	l.heard |= missing
 }
 
 // abandon is a client that does not wait for a node's answer to a try any longer: what was asked for may be done later.

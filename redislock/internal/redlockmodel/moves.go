@@ -83,6 +83,7 @@ var deeds = []deed{
 	renewalArrives,
 	unheard(renewalArrives, (*Model).prolongUnheard),
 	onArrival("{node} has nothing of {client} to renew", renewalOf, (*Model).miss, renewing),
+	onArrival("{node} carries out a late renewal of {client}", lateOf, (*Model).prolongLate, renewing),
 	onArrival("{node} is repaired: it is given the hold of {client}", repairOf, (*Model).mend, renewing),
 	onArrival("{node} refuses to be repaired for {client}", repairOf, (*Model).refuseRepair, renewing),
 

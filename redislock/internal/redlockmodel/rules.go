@@ -3,6 +3,8 @@ package redlockmodel
 // Rules are the rules of Redlock as package redlock follows them, by the numbers of its package comment. AllRules is the specification; a
 // test switches one off, and must then see something that must never be.
 type Rules struct {
+	// 1: done at the majority.
+
 	Majority bool // more than half of the nodes must grant; off: half of them, rounded down
 
 	// 2: fresh.
@@ -21,7 +23,8 @@ type Rules struct {
 	Owned       bool // a node accepts a token only while its key is the try's
 	Counted     bool // who votes when the token is made is told it, but does not count for the majority that has it
 	Middle      bool // a clock that is far from the middle is not used
-	OfAll       bool // the middle is that of all nodes; off: of those that granted
+	OwnClock    bool // the client's own clock stands for nodes whose clocks it does not know
+	OwnHalf     bool // and decides between two halves
 
 	// 5: order.
 
@@ -39,7 +42,11 @@ type Rules struct {
 
 	OwnRound bool // answers count for the renewal that they answer; off: for the next one, too
 	EndIsEnd bool // an answer that comes when the hold's time is over does not count; off: it does
-	HadPart  bool // what has ended can be claimed only from nodes that had part in the token, and have kept the key since
+
+	// 10: claim.
+
+	HadPart  bool // what has ended is claimed only from nodes that had part in the token, and have kept the key since
+	Accepted bool // and have accepted it; off: a vote that was not told a token yet counts, too
 
 	// 9: repair.
 
@@ -47,7 +54,7 @@ type Rules struct {
 	RepairApart bool // what is repaired does not count for the renewal; off: a renewal takes a free key, and counts
 	RepairToken bool // a repair brings the token
 
-	// 10: the guard of each node.
+	// 11: the guard of each node.
 
 	Guard        bool // a node that has lost its memory does not vote for a while
 	WholeGuard   bool // for as long as the longest TTL; off: for a tick less
@@ -60,9 +67,9 @@ type Rules struct {
 func AllRules() Rules {
 	return Rules{
 		Majority: true, Fresh: true, Elapsed: true, Sent: true,
-		SecondRound: true, Awaited: true, Owned: true, Counted: true, Middle: true, OfAll: true,
+		SecondRound: true, Awaited: true, Owned: true, Counted: true, Middle: true, OwnClock: true, OwnHalf: true,
 		Order: true, Tombstone: true, Always: true, UpTo: true, Heeded: true, Everywhere: true,
-		OwnRound: true, EndIsEnd: true, HadPart: true, RepairAfter: true, RepairApart: true, RepairToken: true,
+		OwnRound: true, EndIsEnd: true, HadPart: true, Accepted: true, RepairAfter: true, RepairApart: true, RepairToken: true,
 		Guard: true, WholeGuard: true, GuardTakes: true, GuardRepairs: true, GuardClaims: true,
 	}
 }

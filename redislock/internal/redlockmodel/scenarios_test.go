@@ -23,6 +23,7 @@ func (s Setup) ttl(n int8) Setup                { s.TTL, s.Guard = n, n; return 
 func (s Setup) guarded(n int8) Setup            { s.Guard = n; return s }
 func (s Setup) untokened() Setup                { s.Untoken = true; return s }
 func (s Setup) skewed(skew ...int8) Setup       { copy(s.Skew[:], skew); return s }
+func (s Setup) timed() Setup                    { s.Timed = true; return s }
 func (s Setup) held(nodes int, more int8) Setup { s.Held, s.Attempts = nodes, more; return s }
 
 // How large a model is: when it is explored.
@@ -78,11 +79,15 @@ var safes = []safe{
 	{"3 nodes: a renewal and repairs, a request is late", trio.renewals(1), Faults{Late: 1}, medium},
 	{"3 nodes: a hold on two, renewed twice, and another attempt", trio.held(2, 1).renewals(2), Faults{}, small},
 	{"3 nodes: a hold that has ended is claimed", trio.claims(), Faults{}, medium},
+	{"3 nodes: tokens=off, a hold that has ended is claimed", trio.claims().untokened(), Faults{}, medium},
 	{"3 nodes: two keys are lost between the rounds", trio, Faults{EarlyLoss: 2}, small},
 	{"3 nodes: a key is lost between the rounds, a node comes back with older data", trio.ttl(1), Faults{EarlyLoss: 1, Saves: 1, Older: 1}, medium},
 	{"3 nodes: clocks differ by less than the guard, a node forgets", trio.skewed(-5, 0, 5), Faults{Losses: 1}, medium},
 	{"3 nodes: a clock far ahead, a node forgets", trio.skewed(far), Faults{Losses: 1}, small},
 	{"3 nodes: a clock far behind, a node forgets", trio.skewed(-far).ttl(1), Faults{Losses: 1}, small},
+	{"4 nodes: two clocks far behind, two nodes forget, a hold on three and another attempt", quartet.held(3, 1).skewed(0, 0, -far, -far), Faults{Losses: 2}, medium},
+	{"5 nodes: two clocks far behind, a node forgets, a hold on three and another attempt", five.held(3, 1).skewed(0, 0, 0, -far, -far), Faults{Losses: 1}, medium},
+	{"5 nodes: the same, and clients know all clocks", five.held(3, 1).skewed(0, 0, 0, -far, -far).timed(), Faults{Losses: 1}, medium},
 	{"3 nodes: tokens=off, a node forgets, an answer is lost", trio.untokened(), Faults{Losses: 1, Lost: 1}, tiny},
 	{"3 nodes: ours and another program, an answer is lost, a request is late", trio.peers(1), Faults{Lost: 1, Late: 1}, small},
 	{"4 nodes: a node forgets", quartet, Faults{Losses: 1}, small},

@@ -41,7 +41,7 @@ func (m *Model) listens(s *State, k, try int8) bool {
 // give sets the key. It must not be that of a try which was released here.
 func (m *Model) give(s *State, i int, k, try int8) {
 	n := &s.nodes[i]
-	n.key, n.left, n.part = valueOf(k, try), m.Setup.TTL, false
+	n.key, n.left, n.part = valueOf(k, try), m.Setup.TTL, m.Setup.Claims && !m.Rules.Accepted
 	if n.links[k].undone.has(try) && !m.isPeer(k) {
 		s.wrong = Revived
 	}
@@ -86,47 +86,59 @@ func (m *Model) accept(s *State, i int, k int8) {
 
 func (m *Model) refuseToken(s *State, i int, k, try int8) bool { return !m.mayTake(s, i, k, try) }
 
-// extend is what a renewal does; false: there is nothing to renew.
-func (m *Model) extend(s *State, i int, k int8) bool {
+// extend is what a renewal does. done is false if there is nothing to renew. A claim comes from a client that does not believe in its hold any more, so
+// that somebody else may have held since: it counts only where the node had part in the token. The key lasts longer all the same.
+func (m *Model) extend(s *State, i int, k int8) (done, counts bool) {
 	n, a := &s.nodes[i], &s.attempts[k]
 	switch {
-	case m.has(n, k, a.try) && m.mayRenew(n, a):
+	case m.has(n, k, a.try):
+		if a.claims && m.Rules.GuardClaims && n.guard > 0 {
+			return false, false
+		}
 		n.left = m.Setup.TTL
+		return true, !a.claims || n.part || !m.Rules.HadPart || m.Setup.Untoken
 	case !m.Rules.RepairApart && m.mayMend(n, k, a.try):
 		m.give(s, i, k, a.try)
 		m.accept(s, i, k)
-	default:
-		return false
+		return true, true
 	}
-	return true
-}
-
-// mayRenew is what is asked of a claim: the client does not believe in its hold any more, so somebody else may have held since.
-func (m *Model) mayRenew(n *node, a *attempt) bool {
-	return a.doing != lapsed || !(m.Rules.GuardClaims && n.guard > 0) && (!m.Rules.HadPart || n.part)
+	return false, false
 }
 
 func (m *Model) prolong(s *State, i int, k, _ int8) bool {
-	if !m.extend(s, i, k) {
-		return false
-	}
-	if s.attempts[k].asked != calm {
+	done, counts := m.extend(s, i, k)
+	if counts && s.attempts[k].asked != calm {
 		m.renewed(s, i, k)
 	}
-	return true
+	return done
 }
 
 func (m *Model) prolongUnheard(s *State, i int, k, _ int8) bool {
-	return s.attempts[k].asked != calm && m.extend(s, i, k) && s.spend(lost)
+	if s.attempts[k].asked == calm {
+		return false
+	}
+	_, counts := m.extend(s, i, k)
+	return counts && s.spend(lost)
 }
 
 // miss is a renewal that finds nothing, or somebody else's key.
 func (m *Model) miss(s *State, i int, k, _ int8) bool {
-	n := &s.nodes[i]
-	if m.extend(s, i, k) {
+	if done, _ := m.extend(s, i, k); done {
 		return false
 	}
-	if n.key == nobody && s.attempts[k].doing == holding {
+	if s.nodes[i].key == nobody {
+		m.missing(s, i, k)
+	}
+	return true
+}
+
+// prolongLate is a renewal that is not waited for any longer. It was no claim, or a node might refuse it.
+func (m *Model) prolongLate(s *State, i int, k, _ int8) bool {
+	n, a := &s.nodes[i], &s.attempts[k]
+	switch {
+	case m.has(n, k, a.try):
+		n.left = m.Setup.TTL
+	case n.key == nobody && !m.Rules.RepairAfter:
 		m.missing(s, i, k)
 	}
 	return true

@@ -14,6 +14,7 @@ type Setup struct {
 	Guard    int8           // at least the longest TTL
 	Untoken  bool           // tokens=off: one round
 	Skew     [maxNodes]int8 // how far each node's clock is ahead, in units of tokens: there are perTick in a tick
+	Timed    bool           // clients know all clocks; else those of the nodes that have just granted
 	Held     int            // the first client begins with a hold on so many nodes; 0: nobody has anything
 }
 

@@ -52,6 +52,7 @@ const (
 	renewal requests = 1 << (3*maxTries + iota)
 	repair
 	secondRepair
+	lateRenewal // of which the answer does not count any more
 )
 
 func voteOf(try int8) requests    { return 1 << (try - 1) }
@@ -59,6 +60,7 @@ func takeOf(try int8) requests    { return 1 << (maxTries + try - 1) }
 func releaseOf(try int8) requests { return 1 << (2*maxTries + try - 1) }
 func renewalOf(int8) requests     { return renewal }
 func repairOf(int8) requests      { return repair }
+func lateOf(int8) requests        { return lateRenewal }
 
 func (q requests) plusRepair() requests {
 	if q&repair != 0 {
@@ -74,6 +76,14 @@ func (q requests) minus(r requests) requests {
 	return q &^ r
 }
 
+// belated is the set when the renewal in it is one whose answer does not count any more.
+func (q requests) belated() requests {
+	if q&renewal == 0 {
+		return q
+	}
+	return q&^renewal | lateRenewal
+}
+
 // granting are the requests on their way that can take the key for a try. current: the attempt's try of now, which alone can have repairs.
 func (l *link) granting(try, current int8) requests {
 	if try == current {
@@ -86,7 +96,7 @@ func (l *link) granting(try, current int8) requests {
 func (l *link) outstanding(try, current int8) requests {
 	r := l.granting(try, current) | l.sent&takeOf(try)
 	if try == current {
-		r |= l.sent & renewal
+		r |= l.sent & (renewal | lateRenewal)
 	}
 	return r
 }
@@ -124,10 +134,11 @@ type attempt struct {
 	doing    doing
 	try      int8
 	age      int8 // voting, taking: since the first request, up to the TTL
-	most     int8 // voting: the greatest token or clock heard
+	most     int8 // voting: the greatest token heard
 	token    int8 // taking, holding
 	left     int8 // holding: of its validity, which is what must not overlap
 	asked    int8 // holding: since the renewal that is under way was sent; calm: there is none
+	claims   bool // the renewal that is under way was sent when its time was over
 	renewals int8 // that it may still send
 }
 

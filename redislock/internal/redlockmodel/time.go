@@ -59,8 +59,9 @@ func (m *Model) lapse(s *State, k int8) {
 
 // endRenewal is a renewal whose answers do not count any more.
 func (m *Model) endRenewal(s *State, k int8) {
-	s.attempts[k].asked = calm
+	s.attempts[k].asked, s.attempts[k].claims = calm, false
 	m.unhear(s, k, renewed|missing)
+	m.belate(s, k)
 }
 
 // settle clears what nothing can depend on any more.
@@ -111,7 +112,7 @@ func (m *Model) settleLink(s *State, i int, k int8) {
 				l.sent &^= takeOf(try)
 			}
 			if try == a.try && m.Rules.RepairApart {
-				l.sent &^= renewal
+				l.sent &^= renewal | lateRenewal
 			}
 		}
 		if finished && l.outstanding(try, a.try) == 0 {

@@ -20,45 +20,35 @@ func (m *Model) most() int8  { return max(0, slices.Max(m.Setup.Skew[:m.Setup.No
 // older is a token a tick later.
 func (m *Model) older(token int8) int8 { return max(token-perTick, m.floor()) }
 
-// isNear reports whether a clock is off by half of the guard at most from the middle of the clocks of some nodes. Between two halves the
-// client's own clock decides, which is right.
-func (m *Model) isNear(s *State, clock int8, some func(*node) bool) bool {
+// middle is the middle of the clocks that client k knows: all of them, or, if it has just come, those of the nodes that have granted. Its own
+// clock, which is right, stands for the others, and decides between two halves.
+func (m *Model) middle(s *State, k int8) int8 {
 	var room [maxNodes + 1]int8
 	clocks := room[:0]
 	for i := range m.Setup.Nodes {
-		if some(&s.nodes[i]) {
-			clocks = append(clocks, s.nodes[i].clock)
+		n := &s.nodes[i]
+		switch {
+		case m.Setup.Timed || n.links[k].heard&granted != 0:
+			clocks = append(clocks, n.clock)
+		case m.Rules.OwnClock:
+			clocks = append(clocks, 0)
 		}
 	}
-	if len(clocks)%2 == 0 && m.Rules.OfAll {
+	if len(clocks)%2 == 0 && m.Rules.OwnHalf {
 		clocks = append(clocks, 0)
 	}
 	slices.Sort(clocks)
-	middle := clocks[(len(clocks)-1)/2]
-	return max(clock-middle, middle-clock) <= m.Setup.Guard*perTick/2
+	return clocks[(len(clocks)-1)/2]
 }
 
-func all(*node) bool { return true }
-
-// hears takes in what node i says of tokens and time with its vote for client k.
-func (m *Model) hears(s *State, i int, k int8) {
-	a, n := &s.attempts[k], &s.nodes[i]
-	a.most = max(a.most, n.taken)
-	if !m.Rules.Middle || m.Rules.OfAll && m.isNear(s, n.clock, all) {
-		a.most = max(a.most, n.clock)
-	}
-}
-
-// nextToken is greater than every token and every clock that the votes for client k have told of. What is the middle of those that have
-// granted is known only now.
+// nextToken is greater than every token that the votes for client k have told of, and than their clocks, but for those that are far from the middle.
 func (m *Model) nextToken(s *State, k int8) int8 {
-	most := s.attempts[k].most
-	if m.Rules.Middle && !m.Rules.OfAll {
-		hasGranted := func(n *node) bool { return n.links[k].heard&granted != 0 }
-		for i := range m.Setup.Nodes {
-			if n := &s.nodes[i]; hasGranted(n) && m.isNear(s, n.clock, hasGranted) {
-				most = max(most, n.clock)
-			}
+	most, middle := s.attempts[k].most, m.middle(s, k)
+	for i := range m.Setup.Nodes {
+		n := &s.nodes[i]
+		near := max(n.clock-middle, middle-n.clock) <= m.Setup.Guard*perTick/2
+		if n.links[k].heard&granted != 0 && (near || !m.Rules.Middle) {
+			most = max(most, n.clock)
 		}
 	}
 	return most + 1

@@ -27,7 +27,7 @@ var walkSeed = flag.Uint64("walk.seed", 1, "of TestRandomWalks")
 // TestRandomWalks follows paths drawn by lot through models that have too many states: three clients with retries, renewals, repairs and
 // claims, and three losses. Another -walk.seed follows others.
 func TestRandomWalks(t *testing.T) {
-	seed, walks := *walkSeed, 1500
+	seed, walks := *walkSeed, 600
 	if testing.Short() || raceDetector {
 		walks = 150
 	}
