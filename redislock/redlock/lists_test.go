@@ -60,7 +60,7 @@ func TestTwoLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { slow.Close() })
-	slow.Delay(netfault.Replies, 30*time.Millisecond, 0, 1)
+	slow.Delay(netfault.Replies, 10*time.Millisecond, 0, 1)
 	late := append(g.places(3, 4), place{"n3", slow.Addr()})
 	for i := range 5 {
 		_, err = openURL(inTime(t), listing(late, "&guard=0"))
@@ -182,4 +182,33 @@ func TestReplacedNode(t *testing.T) {
 	if kept := g.do(0, "HGET", "holdfast:redlock:store", "list"); kept != oldList {
 		t.Errorf("the new node has the list %v", kept)
 	}
+}
+
+// TestNotStopped: the list was changed, and one client of the old one was not stopped. It finds out at the node that both have, and grants and renews
+// nothing any more.
+func TestNotStopped(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 5)
+	forgotten := opened(t, listing(g.places(0, 1, 2), "&guard=0&node-timeout=500ms"))
+	held := forgotten.grant(ask("held", patience))
+	for node := range g.nodes {
+		g.do(node, "DEL", "holdfast:redlock:store")
+	}
+	opened(t, listing(g.places(2, 3, 4), "&guard=0"))
+	until(t, "the client with the old list is refused", func() bool {
+		own := ask("lock", patience)
+		_, err := forgotten.try(own)
+		if err == nil {
+			if err := forgotten.release(own); err != nil {
+				t.Fatal(err)
+			}
+			return false
+		}
+		otherList(t, "acquiring", err, "n3", oldList, newList)
+		return true
+	})
+	_, err := forgotten.try(ask("lock", patience))
+	otherList(t, "acquiring again", err, "n3", oldList, newList)
+	_, err = held.Lease.Renew(inTime(t), patience)
+	otherList(t, "renewing", err, "n3", oldList, newList)
 }

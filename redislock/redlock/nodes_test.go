@@ -27,6 +27,12 @@ func TestWrongNodes(t *testing.T) {
 			redlock.ErrCluster, []string{"Cluster", "single"}},
 		{"a replica", func() *servers.Redis { return startRedis(t, servers.RedisReplicaOf(g.nodes[0])) }, "",
 			redlock.ErrReadOnly, []string{"replica", "primary"}},
+		{"a node of a Cluster, without functions", func() *servers.Redis {
+			return startRedis(t, servers.RedisSet("cluster-enabled", "yes"), servers.RedisRename("FCALL", ""))
+		}, "", redlock.ErrCluster, []string{"Cluster", "single"}},
+		{"a replica, without functions", func() *servers.Redis {
+			return startRedis(t, servers.RedisReplicaOf(g.nodes[0]), servers.RedisRename("FCALL", ""))
+		}, "", redlock.ErrReadOnly, []string{"replica", "primary"}},
 		{"a wrong password", func() *servers.Redis { return startRedis(t, servers.RedisPassword(canary)) }, ":wrong-" + canary + "%40",
 			redlock.ErrAuth, []string{"password"}},
 		{"no password", func() *servers.Redis { return startRedis(t, servers.RedisPassword(canary)) }, "",

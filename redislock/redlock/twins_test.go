@@ -59,6 +59,18 @@ func TestTwins(t *testing.T) {
 		m.Close()
 		g.untouched(0, 2)
 	}
+
+	right := opened(t, listing([]place{{"a", address}, {"b", g.nodes[1].Addr()}, {"c", g.nodes[2].Addr()}}, "&guard=0"))
+	right.Close()
+	way.Delay(netfault.Replies, 20*time.Millisecond, 0, 1) // so that the others could have voted before
+	for _, use := range []string{"Acquire", "Guarantees"} {
+		m := made(t, twins, redlock.Guard(0), redlock.NodeTimeout(time.Second))
+		sameServer(t, use+", where the others know the list, and the second name is slow", uses[use](inTime(t), m.Store), "a", "b")
+		m.Close()
+	}
+	if at := g.has("lock"); len(at) > 0 {
+		t.Errorf("a lock is there, at nodes %v", at)
+	}
 }
 
 // TestLateTwin: the second name of a server leads to it only when the store is open, and in use. From then on nothing is granted or renewed; when it
