@@ -4,9 +4,12 @@ package endtoend_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast.dev/locktest/servers"
 )
@@ -110,4 +113,52 @@ func TestRedlockEven(t *testing.T) {
 			t.Errorf("%q prints %q", args, got.errors)
 		}
 	}
+}
+
+// The rights that docs/stores/redlock.md names are enough for everything that the program does, in a store with a prefix.
+func TestRedlockUser(t *testing.T) {
+	t.Parallel()
+	w, nodes := newRedlock(t, 3)
+	rights := append([]string{"ACL", "SETUSER", "locks", "on", ">secret", "~locks:*", "&locks:holdfast:redlock:*", "-@all"}, shownRights(t)...)
+	for _, n := range nodes {
+		if _, err := n.Do(t.Context(), rights...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.storeAt(strings.Replace(w.store, "redlock://", "redlock://locks:secret@", 1) + "&prefix=locks:&ttl=2s")
+	client := w.client()
+	r := w.start("holdfast", "run", "x", "--", "actor", "-beat", w.journal, "a")
+	w.cast("a", 1)
+	begun := w.last("a")
+	next := w.start("holdfast", "run", "-v", "x", "--", "true")
+	w.printed(next, "held since")
+	until(t, "it was renewed", func() bool { return w.last("a") > begun+3*time.Second })
+	if got := w.holdfast(0, "ls"); !contains(got.out, "actor") {
+		t.Errorf("ls shows %q", got.out)
+	}
+	w.holdfast(0, "inspect", "x")
+	w.holdfast(0, "break", "x", "--token", fmt.Sprint(w.tokenOf(client, "x")))
+	r.ends(75)
+	next.ends(0)
+	w.holdfast(0, "run", "x", "--", "true")
+	for _, n := range nodes {
+		if denied, err := n.Do(t.Context(), "ACL", "LOG"); err != nil || fmt.Sprint(denied) != "[]" {
+			t.Errorf("%s has denied something: %v, %v", n.Addr(), denied, err)
+		}
+	}
+}
+
+// shownRights are the commands that the page tells to permit.
+func shownRights(t *testing.T) []string {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/stores/redlock.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), " -@all \\\n")
+	text, _, found := strings.Cut(text, "; done\n")
+	if !found {
+		t.Fatal("the page tells no rights")
+	}
+	return slices.DeleteFunc(strings.Fields(strings.ReplaceAll(text, "'", "")), func(word string) bool { return !strings.HasPrefix(word, "+") })
 }
