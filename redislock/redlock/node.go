@@ -41,6 +41,7 @@ type node struct {
 	failure    error       // why it was not connected, the last time
 	closed     bool
 	undos      undos
+	frees      frees
 
 	offset atomic.Int64 // its clock less ours, in microseconds; see clocks.go
 	timed  atomic.Bool  // offset is known

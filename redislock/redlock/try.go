@@ -52,6 +52,8 @@ type seat struct {
 	busy    bool
 	asked   bool     // something was sent
 	doubt   bool     // something that was sent has had no answer, and may be carried out later
+	freeing bool     // and that was a release
+	freed   bool     // it was released
 	queue   []func() // what is to be sent next; called with the mutex held
 }
 
@@ -144,8 +146,13 @@ func (t *try) start() {
 	defer t.mu.Unlock()
 	t.asked = t.s.clock.Now()
 	for i := range t.seats {
-		t.send(i, r, func(ctx context.Context, p primitive) answer { return p.vote(ctx, &t.q, t.ttl, t.waitsAt(i)) },
-			func(a answer) { t.voted(i, a) })
+		before := t.seats[i].node.frees.underWay(t.q.keys[0])
+		t.send(i, r, func(ctx context.Context, p primitive) answer {
+			if err := await(ctx, before); err != nil {
+				return answer{err: err, unsent: true}
+			}
+			return p.vote(ctx, &t.q, t.ttl, t.waitsAt(i))
+		}, func(a answer) { t.voted(i, a) })
 	}
 }
 
@@ -335,13 +342,18 @@ func (t *try) free(i int) {
 // release sends a release at a seat. If it has no answer it is repeated in the background.
 func (t *try) release(i int, r *round, u undoing, then func(answer)) {
 	seat := &t.seats[i]
+	freeing := seat.node.frees.begin(t.q.keys[0])
 	t.send(i, r, func(ctx context.Context, p primitive) answer { return p.release(ctx, &t.q, t.doubted(seat, u)) },
 		func(a answer) {
+			seat.node.frees.end(t.q.keys[0], freeing)
 			if a.word == failed && !driver.Answered(a.err) {
 				seat.node.undo(t.s, &t.q, u)
-				seat.doubt = true // whoever releases it again must ask again
+				seat.doubt, seat.freeing = true, true // whoever releases it again must ask again
 			} else {
-				seat.vote, seat.doubt = answer{word: gone}, false
+				if a.word == gone && seat.freeing {
+					a.word = done // by the one that was not answered
+				}
+				seat.vote, seat.doubt, seat.freed = answer{word: gone}, false, a.word == done
 			}
 			then(a)
 		})

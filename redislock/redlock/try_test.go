@@ -25,7 +25,7 @@ func unreached(t *testing.T, n int) *Store {
 
 // begun is a try that has asked its nodes, none of which has answered.
 func begun(s *Store) *try {
-	t := s.newTry(&attempt{}, time.Minute, 1, nil)
+	t := s.newTry(&attempt{question: question{keys: s.keys.of("x")}}, time.Minute, 1, nil)
 	t.asked = s.clock.Now()
 	return t
 }
