@@ -21,3 +21,9 @@ func (s *Store) Left() (attempts, lines, undos int) {
 	defer s.lineMu.Unlock()
 	return attempts, len(s.lines), undos
 }
+
+// What the servers have: the name of the library, and its text.
+var (
+	Library = library
+	Code    = ballots.Code
+)
