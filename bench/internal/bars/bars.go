@@ -16,13 +16,14 @@ import (
 type base int
 
 const (
-	itself   base = iota // with nothing: the figure as it is
-	theLimit             // with the limit's, in the same repetition
-	bestPeer             // with the best peer's, in the same repetition
-	guardOff             // ours with the guard on with ours without it, in the same repetition
-	smallest             // the largest of several scenarios with the smallest, in the same repetition
-	healthy              // with its own without trouble, in the same repetition
-	oneRound             // by how many times the limit's it is more than ours without tokens, in the same repetition
+	itself       base = iota // with nothing: the figure as it is
+	theLimit                 // with the limit's, in the same repetition
+	bestPeer                 // with the best peer's, in the same repetition
+	guardOff                 // ours with the guard on with ours without it, in the same repetition
+	smallest                 // the largest of several scenarios with the smallest, in the same repetition
+	healthy                  // with its own without trouble, in the same repetition
+	oneRound                 // how much more it is for each node than ours without tokens, in the same repetition
+	oneRoundTrip             // by how many times the limit's it is more than ours without tokens, in the same repetition
 )
 
 // The contenders that bars are about.
@@ -135,7 +136,9 @@ func (b bar) measured(d *result.Document) figure.Summary {
 		case healthy:
 			return first.ToHealthyIn(run, b.figure)
 		case oneRound:
-			return b.further(d, first, run)
+			return b.inCalls(d, run)
+		case oneRoundTrip:
+			return b.inTime(d, first, run)
 		default:
 			return run.Figures[b.figure]
 		}
@@ -173,6 +176,8 @@ func (b bar) String() string {
 	case healthy:
 		return fmt.Sprintf("%s: %s by its own with all nodes", where, title)
 	case oneRound:
+		return fmt.Sprintf("%s: %s to each node, less those without tokens", where, title)
+	case oneRoundTrip:
 		return fmt.Sprintf("%s: %s less that without tokens, in round trips", where, title)
 	default:
 		return fmt.Sprintf("%s: shares of holds, %s", where, title)

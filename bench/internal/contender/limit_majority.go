@@ -38,9 +38,6 @@ func openMajorityLimit(addrs []string) (Client, error) {
 		}
 		c.nodes = append(c.nodes, node.(*limitClient))
 	}
-	if len(c.nodes) == 1 {
-		return c.nodes[0], nil
-	}
 	return c, nil
 }
 

@@ -31,7 +31,7 @@ func TestMajorities(t *testing.T) {
 			t.Errorf("there is no %s-far", name)
 		}
 	}
-	for _, kind := range []string{"solo", "apart", "crowd"} {
+	for _, kind := range []string{"solo", "apart", "crowd-1ms"} {
 		for _, nodes := range Fleets {
 			if s, ok := names[Of(kind, nodes, true)]; !ok || s.Nodes != nodes {
 				t.Errorf("%s on %d nodes is %+v", kind, nodes, s)
