@@ -118,3 +118,19 @@ func TestStrayClocksOnly(t *testing.T) {
 		t.Fatalf("phase %v, token %d, %v", one.phase, one.token, one.lost)
 	}
 }
+
+// TestUnknownClocks: of five nodes two are far behind, and two have not been heard of. What the fifth says counts: the middle is not that of the two.
+func TestUnknownClocks(t *testing.T) {
+	s := unreached(t, 5)
+	one := begun(s)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	now := uint64(time.Now().UnixMicro())
+	hour := uint64(time.Hour.Microseconds())
+	one.voted(3, granted(now-hour))
+	one.voted(4, granted(now-hour))
+	one.voted(0, granted(now))
+	if one.phase != taking || one.token != now+1 {
+		t.Fatalf("phase %v, token %d, which is %d beyond the clock that is right", one.phase, one.token, int64(one.token-now))
+	}
+}
