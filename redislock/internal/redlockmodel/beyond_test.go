@@ -18,7 +18,8 @@ var assumptions = []assumption{
 	{"of five nodes: a hold on five survives not three", five.held(5, 1), Faults{Jumps: 3}, TwoHolders, tiny},
 	{"a hold on five whose last renewal has reached three is on three", five.held(5, 1).renewals(1), Faults{Jumps: 1}, TwoHolders, small},
 	{"who ignores the guard asks no node that has forgotten something", trio.peers(1), Faults{Losses: 1}, TwoHolders, tiny},
-	{"the clocks of a majority of the nodes are not far apart", trio.skewed(-far, 0, far), Faults{Losses: 1}, TokenFell, medium},
+	{"the clocks of a majority of the nodes, and the clients' own, are not far apart", trio.skewed(-far, -far), Faults{Losses: 1}, TokenFell, medium},
+	{"they differ by less than the guard", trio.skewed(-perTick, -perTick, perTick), Faults{Losses: 1}, TokenFell, medium},
 	{"no request arrives after the tombstone that is for it has run out", trio, Faults{Late: 1, Forgotten: 1}, Revived, tiny},
 }
 

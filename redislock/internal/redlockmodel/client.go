@@ -87,9 +87,14 @@ func (m *Model) hasTokens(k int8) bool {
 // elect is a majority of votes.
 func (m *Model) elect(s *State, k int8) {
 	a := &s.attempts[k]
-	a.token = m.nextToken(s, k)
-	if !m.hasTokens(k) {
+	token, ok := m.nextToken(s, k)
+	a.token = token
+	switch {
+	case !m.hasTokens(k):
 		m.hold(s, k)
+		return
+	case !ok && m.Rules.SomeClock:
+		m.giveUp(s, k)
 		return
 	}
 	a.doing = taking

@@ -43,7 +43,7 @@
 //
 // rules.go has those of package redlock, one switch each. A test switches off one after the other and wants a counterexample, which it then makes
 // again, move by move, without the search; for some there is none: these are belts, and their table says so. They are, by the numbers of package
-// redlock's comment: 1 Majority; 2 Fresh; 3 Elapsed, Sent; 4 SecondRound, Awaited, Owned, Counted, Middle, OwnClock, OwnHalf; 5 Order, Tombstone, Always, UpTo,
+// redlock's comment: 1 Majority; 2 Fresh; 3 Elapsed, Sent; 4 SecondRound, Awaited, Owned, Counted, Middle, SomeClock, OwnClock, OwnHalf; 5 Order, Tombstone, Always, UpTo,
 // Heeded; 6 and 7 Everywhere; 8 OwnRound, EndIsEnd; 9 RepairAfter, RepairApart, RepairToken; 10 HadPart, Accepted, GuardClaims; 11 Guard, WholeGuard, GuardTakes,
 // GuardRepairs.
 //

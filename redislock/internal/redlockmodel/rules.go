@@ -23,6 +23,7 @@ type Rules struct {
 	Owned       bool // a node accepts a token only while its key is the try's
 	Counted     bool // who votes when the token is made is told it, but does not count for the majority that has it
 	Middle      bool // a clock that is far from the middle is not used
+	SomeClock   bool // a try whose votes all have such clocks fails
 	OwnClock    bool // the client's own clock stands for nodes whose clocks it does not know
 	OwnHalf     bool // and decides between two halves
 
@@ -67,7 +68,7 @@ type Rules struct {
 func AllRules() Rules {
 	return Rules{
 		Majority: true, Fresh: true, Elapsed: true, Sent: true,
-		SecondRound: true, Awaited: true, Owned: true, Counted: true, Middle: true, OwnClock: true, OwnHalf: true,
+		SecondRound: true, Awaited: true, Owned: true, Counted: true, Middle: true, SomeClock: true, OwnClock: true, OwnHalf: true,
 		Order: true, Tombstone: true, Always: true, UpTo: true, Heeded: true, Everywhere: true,
 		OwnRound: true, EndIsEnd: true, HadPart: true, Accepted: true, RepairAfter: true, RepairApart: true, RepairToken: true,
 		Guard: true, WholeGuard: true, GuardTakes: true, GuardRepairs: true, GuardClaims: true,

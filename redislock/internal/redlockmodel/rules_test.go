@@ -29,6 +29,7 @@ var withoutRule = []broken{
 	{"Owned", "a key is lost between the rounds", trio, Faults{EarlyLoss: 1}, TwoHolders, tiny},
 	{"Counted", "a key is lost between the rounds, and a vote is late", trio, Faults{EarlyLoss: 1}, TokenFell, tiny},
 	{"Middle", "a clock is ahead by more than the guard, a node forgets", trio.skewed(far), Faults{Losses: 1}, TokenFell, small},
+	{"SomeClock", "both clocks are off, one ahead and one behind, a node forgets", trio.skewed(-far, 0, far), Faults{Losses: 1}, TokenFell, medium},
 	{"OwnClock", "of three votes the two slow clocks are taken for the middle, a node forgets", five.held(3, 1).skewed(0, 0, 0, -far, -far), Faults{Losses: 1}, TokenFell, small},
 	{"OwnHalf", "of four clocks two are slow, two nodes forget", quartet.held(3, 1).skewed(0, 0, -far, -far), Faults{Losses: 2}, TokenFell, medium},
 	{"Order", "a release overtakes the vote that it is for", trio, Faults{}, Revived, tiny},

@@ -42,14 +42,15 @@ func (m *Model) middle(s *State, k int8) int8 {
 }
 
 // nextToken is greater than every token that the votes for client k have told of, and than their clocks, but for those that are far from the middle.
-func (m *Model) nextToken(s *State, k int8) int8 {
+// false: they all are.
+func (m *Model) nextToken(s *State, k int8) (token int8, ok bool) {
 	most, middle := s.attempts[k].most, m.middle(s, k)
 	for i := range m.Setup.Nodes {
 		n := &s.nodes[i]
 		near := max(n.clock-middle, middle-n.clock) <= m.Setup.Guard*perTick/2
 		if n.links[k].heard&granted != 0 && (near || !m.Rules.Middle) {
-			most = max(most, n.clock)
+			most, ok = max(most, n.clock), true
 		}
 	}
-	return most + 1
+	return most + 1, ok
 }
