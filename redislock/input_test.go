@@ -93,9 +93,9 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		}, redislock.ErrReadOnly, true, []string{"primary"}},
 		{"no functions", func(t *testing.T) string {
 			return "redis://" + startRedis(t, servers.RedisRename("FUNCTION", ""), servers.RedisRename("FCALL", "")).Addr()
-		}, redislock.ErrFunctions, true, []string{"7.0", "redlock://", "redisson://"}},
+		}, redislock.ErrFunctions, true, []string{"7.0", "redlock://", "redlock://"}},
 		{"FCALL forbidden", func(t *testing.T) string { return "redis://" + startRedis(t, servers.RedisRename("FCALL", "")).Addr() },
-			redislock.ErrFunctions, true, []string{"7.0", "redlock://", "redisson://"}},
+			redislock.ErrFunctions, true, []string{"7.0", "redlock://", "redlock://"}},
 		{"a user without rights", func(t *testing.T) string {
 			return "redis://app:" + canary + "@" + startRedis(t, servers.RedisUsers("default off", "app on >"+canary+" ~* &* +@connection")).Addr()
 		}, redislock.ErrPermission, true, []string{"ACL"}},

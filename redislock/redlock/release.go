@@ -67,11 +67,7 @@ func (t *try) releaseAll(ctx context.Context, ttl time.Duration) error {
 	r := t.s.newRound(releasePatience)
 	for i := range t.seats {
 		if seat := &t.seats[i]; !seat.has() && !seat.busy {
-			a := answer{word: gone} // nothing was sent there, or it was refused
-			if seat.freed {
-				a.word = done // by a release before this one, which had no majority
-			}
-			p.released(i, a)
+			p.released(i, answer{word: gone}) // nothing was sent there, or it was refused, or it was released before
 			continue
 		}
 		t.release(i, r, u, func(a answer) { p.released(i, a) })

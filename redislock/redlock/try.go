@@ -53,7 +53,6 @@ type seat struct {
 	asked   bool     // something was sent
 	doubt   bool     // something that was sent has had no answer, and may be carried out later
 	freeing bool     // and that was a release
-	freed   bool     // it was released
 	queue   []func() // what is to be sent next; called with the mutex held
 }
 
@@ -353,7 +352,7 @@ func (t *try) release(i int, r *round, u undoing, then func(answer)) {
 				if a.word == gone && seat.freeing {
 					a.word = done // by the one that was not answered
 				}
-				seat.vote, seat.doubt, seat.freed = answer{word: gone}, false, a.word == done
+				seat.vote, seat.doubt = answer{word: gone}, false
 			}
 			then(a)
 		})
