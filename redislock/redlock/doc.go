@@ -24,6 +24,8 @@
 //	release  frees the key if it is the try's, or the attempt's, and tells the first who waits
 //	look     changes nothing
 //
+// Many goroutines share requests: what waits to be sent to a node goes out together, as in redislock (internal/guard, combine.go).
+//
 // A server without functions is spoken to in the peers' way (plain.go): no guard, no token, nobody is told.
 //
 // # One try
@@ -45,7 +47,7 @@
 //     accepted it, each on condition that its key is still the try's: who slept between the rounds is refused. Two majorities have a node in common, so
 //     that tokens rise. Who votes later is told the token, and does not count: its own tokens are not in it. A node that has forgotten what it accepted
 //     was silent for a guard since, and its clock has passed it: that is why clocks must agree within the guard. One that is off by more than half of
-//     it from the middle of all is not used for tokens (clocks.go).
+//     it from the middle of all is not used for tokens; one that is not known yet counts as ours there (clocks.go).
 //     With tokens=off there is no second round, and no token.
 //  5. Order. At a node, what ends a try is sent when all requests of the try have been answered or given up. If one of them was given up it
 //     may arrive later; the release then leaves a tombstone for a TTL, which only vote and repair look at, and which refuses it.
@@ -82,8 +84,13 @@
 //   - late vote: a node grants when the majority is there: it is sent the token, in the background. When the try is over: rule 5.
 //   - late repair: sent before a release, it arrives after it: rule 5.
 //   - slept: a process stands still between the rounds, or with the answers in hand. Its key has run out: rule 4; or time is up: rule 3.
-//   - one server twice: two names of one server would be two votes. Each vote tells the server's run_id: nothing is granted by such nodes.
-//   - two lists: clients with different lists of nodes have majorities without a common node. The list is kept by every node, which refuses others.
+//   - one server twice: two names of one server would be two votes. Which process a node is is asked when it is connected, before anything is written,
+//     and told by votes and renewals. A client that finds the same one twice grants and renews nothing, at any node (agreement.go).
+//   - two lists: clients with different lists of nodes have majorities without a common node. The list is kept by every node, and a client that meets
+//     another one anywhere grants and renews nothing, at any node, until that has changed; before it writes its own list into a node it reads
+//     those of all others that it can reach. Two lists that have no node in common, or whose common nodes are all out of reach, nobody can tell apart.
+//   - own past: a release is done at a majority, and its owner asks again: at a slow node the vote would overtake the release. It waits for it (frees.go).
+//   - an earlier try's vote: a release covers what any try of the attempt may have left, not only the last one.
 //   - released elsewhere: the attempt was repeated on another client, and released there: attempts are compared without the try.
 //   - peers: what they write without us knows no guard and no token: see Guarantees.
 //
