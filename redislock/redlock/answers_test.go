@@ -37,7 +37,7 @@ func failedNodes(t *testing.T, err error) (names []string) {
 func TestEveryAnswer(t *testing.T) {
 	t.Parallel()
 	g := startGroup(t, 5)
-	m := g.open("&guard=1s&node-timeout=300ms")
+	m := g.open("&guard=1s&node-timeout=500ms")
 	warm := ask("lock", 500*time.Millisecond)
 	m.grant(warm) // when the guard of the start is over
 	if err := m.release(warm); err != nil {
@@ -73,7 +73,7 @@ func TestEveryAnswer(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	g := startGroup(t, 3)
-	m := g.open("&guard=0&node-timeout=100ms")
+	m := g.open("&guard=0&node-timeout=500ms")
 	m.grant(ask("held", patience))
 	until(t, "all have it", func() bool { return len(g.has("held")) == 3 })
 	for node := 1; node < 3; node++ {
@@ -86,7 +86,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if driver.Answered(err) {
 		t.Fatalf("an answer, though two of three have given none: %v", err)
 	}
-	says(t, err, "1 of 3 nodes said yes, 2 are needed", "n1: granted", "n2: no answer within 100ms", "n3: no answer within 100ms")
+	says(t, err, "1 of 3 nodes said yes, 2 are needed", "n1: granted", "n2: no answer within 500ms", "n3: no answer within 500ms")
 	if failed := failedNodes(t, err); !slices.Equal(failed, []string{"n2", "n3"}) {
 		t.Errorf("%v: failed are said to have %v", err, failed)
 	}
@@ -134,7 +134,7 @@ func TestNobodyAnswers(t *testing.T) {
 func TestReleaseTwice(t *testing.T) {
 	t.Parallel()
 	g := startGroup(t, 3)
-	m := g.open("&guard=0&node-timeout=100ms")
+	m := g.open("&guard=0&node-timeout=500ms")
 	r := ask("lock", patience)
 	m.grant(r)
 	until(t, "all have it", func() bool { return len(g.has("lock")) == 3 })
