@@ -37,7 +37,7 @@
 //
 // A node restarts without its memory, or with older data. An answer is lost; a client gives up waiting, and the request arrives later. A key is lost
 // before a hold rests on it. Beyond what Redlock can stand: a clock jumps forward under a hold; a tombstone runs out before what it is for arrives;
-// clocks that differ by more than the guard; programs that know no guard at a node that has forgotten something.
+// clocks that differ by the guard or more; programs that know no guard at a node that has forgotten something.
 //
 // # Rules
 //
@@ -51,15 +51,20 @@
 //
 //   - requests of one client to one node overtake each other, but for the release, which is sent when the others have been answered or given up;
 //     the driver sends them one after the other
-//   - a client may give up, let go or renew at any moment, not only when an answer says so
-//   - nodes are slow without bounds: whoever is not heard of may still be carried out at any time, unless the model is told that it is late
+//   - a client may give up, let go or renew at any moment, not only when an answer says so; and it goes on believing when a majority says that its
+//     hold is gone
+//   - requests take as long as they like, also those that are not given up; one that was given up is heard of all the same
+//   - clients know no clocks but those of the nodes that have just granted (unless the setup says that they know all)
 //
 // # Where it is simpler
 //
 //   - one lock, one TTL; five nodes, three clients at a time and two tries of each attempt at most
 //   - validity is TTL − elapsed: the drift, and the tenth that must be left, make it shorter. Clocks run at one speed
 //   - a guarded node renews what it has: the part of the guard in which it does not (the fence) is in guardmodel, with replicas
-//   - nodes forget all tombstones when they restart
+//   - a renewal that has its majority when nobody waits for it any more repairs nothing. The driver's may: that is the rule RepairAfter, a belt
+//   - clients' own clocks are right, and what they know of others' is exact
+//   - nodes forget all tombstones when they restart; a release that finds nothing, and has no doubt, leaves none
+//   - one node alone, which decides on the token with its vote: see guardmodel
 //   - a release is repeated until it arrives; how long the driver does that is not here: what is forgotten runs out by itself
 //   - who waits, notifications, breaking a hold, the fingerprint of the list of nodes, one server under two names: not here
 //   - an attempt that is repeated on another client, and takes over what it finds there: not here
