@@ -26,7 +26,7 @@ func newRedlock(t *testing.T, n int) (*world, []*servers.Redis) {
 		t.Cleanup(func() { server.Close() })
 		nodes, addresses = append(nodes, server), append(addresses, server.Addr())
 	}
-	w.storeAt("redlock://" + strings.Join(addresses, ",") + "?guard=0")
+	w.storeAt("redlock://" + strings.Join(addresses, ",") + "?guard=0&node-timeout=1s") // the machine may be busy
 	t.Cleanup(w.clear) // before the servers end: cleanups run backwards
 	return w, nodes
 }

@@ -4,6 +4,7 @@ package readme
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -110,15 +111,29 @@ func withFreePorts(t *testing.T, text string) string {
 	}()
 	return morePorts.ReplaceAllStringFunc(text, func(shown string) string {
 		if free[shown] == "" {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := listenSomewhere(t)
 			all = append(all, l)
 			_, free[shown], _ = net.SplitHostPort(l.Addr().String())
 		}
 		return free[shown]
 	})
+}
+
+// listenSomewhere listens at a port below those that systems give to whoever asks for any: nobody gets it by chance between the test and the
+// server, which would then not start.
+func listenSomewhere(t *testing.T) net.Listener {
+	t.Helper()
+	const lowest, many, tries = 10000, 20000, 100
+	var last error
+	for range tries {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(many))))
+		if err == nil {
+			return l
+		}
+		last = err
+	}
+	t.Fatal(last)
+	return nil
 }
 
 // serve starts the server of a block, in a terminal of its own, and waits until it answers, at all ports that the mark names. It is killed
