@@ -27,7 +27,7 @@ func newRedlock(t *testing.T, n int) (*world, []*servers.Redis) {
 		nodes, addresses = append(nodes, server), append(addresses, server.Addr())
 	}
 	w.storeAt("redlock://" + strings.Join(addresses, ",") + "?guard=0&node-timeout=1s") // the machine may be busy
-	t.Cleanup(w.clear) // before the servers end: cleanups run backwards
+	t.Cleanup(w.clear)                                                                  // before the servers end: cleanups run backwards
 	return w, nodes
 }
 
