@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,8 +16,11 @@ var (
 	errPending = errors.New("no answer yet")
 )
 
-// pauses is how often somebody who waits tries, if nothing is told: as the peers do, who tell nobody.
-var pauses = driver.Backoff{Min: 20 * time.Millisecond, Max: 250 * time.Millisecond}
+// pauses is how often somebody who waits tries, though nothing is told. Where nobody would tell, because a peer holds the lock or the nodes cannot, it
+// tries every pollEvery at least, as the peers do.
+var pauses = driver.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
+
+const pollEvery = 250 * time.Millisecond
 
 // Acquire asks for r, and waits; see driver.Store.
 func (s *Store) Acquire(ctx context.Context, r *driver.Request) (*driver.Grant, error) {
@@ -84,8 +88,27 @@ func (s *Store) acquire(ctx context.Context, r *driver.Request, a *attempt) (*dr
 	own := *r
 	own.Waiting = func(p driver.Progress) { s.tellAll(key, p) }
 	return driver.Watch(ctx, &own, s.pauses, w.woken, func(ctx context.Context) (*driver.Grant, error) {
-		return s.once(ctx, a, r, s.asking(w, key))
+		grant, err := s.once(ctx, a, r, s.asking(w, key))
+		if err != nil && !s.isTold(a, err) {
+			s.pollSoon(key)
+		}
+		return grant, err
 	})
+}
+
+// isTold reports whether whoever waits for the lock is told when it is free.
+func (s *Store) isTold(a *attempt, err error) bool {
+	if held, ok := err.(*driver.Held); ok && slices.ContainsFunc(held.Holders, func(h driver.Holder) bool { return h.Label == foreign && h.Token == 0 }) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.last == nil {
+		return false
+	}
+	a.last.mu.Lock()
+	defer a.last.mu.Unlock()
+	return a.last.isTold()
 }
 
 // goOn goes on with what the attempt has already: the same hold, its TTL begun anew.

@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"holdfast.dev/driver"
+	"holdfast.dev/redislock/internal/guard"
 )
 
 // This file is what makes several servers one store: that all clients have the same list of them, and that it names as many servers as it has names.
@@ -68,32 +71,70 @@ func (s *Store) reconsider(n *node) {
 
 // agrees asks all other nodes that can be reached whether they have another list, or are one server, before this client writes its list into n. It only
 // reads: who comes with a wrong list leaves no trace.
-func (s *Store) agrees(ctx context.Context, n *node) error {
+//
+// It also tells whether n is doubted. A node that knows nothing of the store is new, with all the others; or it stands for one that had voted, and does
+// not know it: an empty server under the name of one that is gone. It is new if all others answer, and none has had the store for longer than it
+// takes to set them all up.
+func (s *Store) agrees(ctx context.Context, n *node) (guard.Elsewhere, error) {
 	ctx, cancel := context.WithTimeout(ctx, openGrace)
 	defer cancel()
 	var all sync.WaitGroup
+	var mu sync.Mutex
+	var found guard.Elsewhere
+	young := 0
 	for _, other := range s.nodes {
 		if other == n {
 			continue
 		}
 		all.Go(func() {
-			client := other.reach(ctx)
-			if client == nil {
-				return
-			}
-			switch list, err := client.Do(ctx, client.B().Hget().Key(s.keys.store()).Field("list").Build()).ToString(); {
-			case err == nil && list != "" && list != s.list:
-				other.disagrees(&ListError{Asked: s.list, Found: list, Key: s.keys.store()})
+			longest, isYoung := s.ask(ctx, other)
+			mu.Lock()
+			defer mu.Unlock()
+			found.Guard = max(found.Guard, longest)
+			if isYoung {
+				young++
 			}
 		})
 	}
 	all.Wait()
 	for _, other := range s.nodes {
 		if other != n && other.vetoes.Load() != nil { // its own veto is what is being looked at again
-			return &driver.Refused{Err: errElsewhere}
+			return found, &driver.Refused{Err: errElsewhere}
 		}
 	}
-	return nil
+	found.Doubted = young < len(s.nodes)-1
+	return found, nil
+}
+
+// setUpIn is how long it may take from when one node was set up until all are.
+const setUpIn = 5 * time.Second
+
+// ask reads what a node has of the store, and reports its guard, and whether it has it not, or not for long. Another list is noted.
+func (s *Store) ask(ctx context.Context, n *node) (guard time.Duration, young bool) {
+	client := n.reach(ctx)
+	if client == nil {
+		return 0, false
+	}
+	replies := client.DoMulti(ctx, client.B().Time().Build(), client.B().Hmget().Key(s.keys.store()).Field("list", "born", "guard").Build())
+	now, err := replies[0].AsIntSlice()
+	if err != nil || len(now) != 2 {
+		return 0, false
+	}
+	kept, err := replies[1].ToArray()
+	if err != nil || len(kept) != 3 {
+		return 0, false
+	}
+	list, err := kept[0].ToString()
+	if err != nil {
+		return 0, rueidis.IsRedisNil(err) // it has none
+	}
+	if list != s.list {
+		n.disagrees(&ListError{Asked: s.list, Found: list, Key: s.keys.store()})
+	}
+	born, err := kept[1].AsInt64()
+	age := time.Duration(now[0]*1e6+now[1]-born) * time.Microsecond
+	micros, _ := kept[2].AsInt64()
+	return time.Duration(micros) * time.Microsecond, err == nil && age < setUpIn && age > -setUpIn
 }
 
 // admit notes which server process a node is, unless another one is the same.

@@ -90,7 +90,7 @@ type answer struct {
 	free   bool           // gone: nobody has the key
 	by     *driver.Broken // broken; with gone: it has ended, too
 	ended  bool           // broken
-	late   bool           // done, of a renewal: the node had no part in the round that decided on the token
+	late   bool           // done: the node had no part in the round that decided on the token
 }
 
 // lingers reports whether the request may still be carried out.

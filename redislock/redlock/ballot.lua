@@ -30,7 +30,10 @@ local BURIED_STEP = 10000000 -- how far ahead it is written that there may be to
 local DONE = 2 ^ 50
 local RUN = 16 -- digits of the id of a server process
 
+local KEPT, MOST_TURNS = 20000, 10000 -- for how long a vote is kept for who was told that the lock is free, and how many are remembered
+
 local run -- the id of this server process
+local turns, turned = {}, 0 -- by lock, who was told last that it is free, and until when; and how many they are, at most
 
 local function run_id()
   run = run or string.sub(string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), 1, RUN)
@@ -169,6 +172,29 @@ local function stand(since, channel, ttl)
   stood = math.max(stood, clock() + lasts * 1000)
 end
 
+-- keep remembers who was told that the lock is free. It is on its way; others who ask meanwhile would split the votes.
+local function keep(channel)
+  if turned >= MOST_TURNS then
+    turns, turned = {}, 0 -- what is forgotten is kept for nobody
+  end
+  local now = clock()
+  turned = turns[KEYS[1]] and turned or turned + 1
+  turns[KEYS[1]] = {channel = channel, at = now, till = now + KEPT}
+end
+
+-- kept answers who is not the one that was told, if the lock is free and that one may still come; nil if there is none.
+local function kept(channel, now)
+  local turn = turns[KEYS[1]]
+  if not turn then
+    return nil
+  end
+  if turn.channel ~= channel and now >= turn.at and now < turn.till and redis.call('EXISTS', KEYS[1]) == 0 then
+    return {'H', turn.till - now, mark(turn.channel), 0, 0, 'v', '', run_id()}
+  end
+  turns[KEYS[1]], turned = nil, turned - 1
+  return nil
+end
+
 -- vote: ARGV 2 try, 3 ttl, 4 label, 5 when the token is decided on: later, in a second round; here, because there are no other nodes; or it is to be
 -- without one. If somebody waits also 6 the channel on which it is told, 7 how long it has waited, 8 whether it may be among those who wait (1 or 0).
 local function vote()
@@ -183,6 +209,11 @@ local function vote()
   end
   reply = is_dead(st, try, now) or st.left > 0 and {'U', st.left, now, run_id()}
   if reply then
+    return reply
+  end
+  reply = channel and kept(channel, now) -- who does not wait is not kept out by those who do
+  if reply then
+    stand(now - ARGV[7], channel, ttl)
     return reply
   end
   local taken, token, state = taken_by_now(st), 0, ARGV[5] == 'later' and 'v' or 'h'
@@ -305,6 +336,7 @@ local function tell_next()
     end
     redis.call('ZREM', key, first) -- it comes again, with the time that it has waited
     if redis.call('SPUBLISH', first, KEYS[1]) > 0 then
+      keep(first)
       return
     end
   end
@@ -312,6 +344,9 @@ end
 
 -- tell: somebody was told, and does not want it any more.
 local function tell()
+  if turns[KEYS[1]] then
+    turns[KEYS[1]], turned = nil, turned - 1
+  end
   if redis.call('EXISTS', KEYS[1]) == 0 then
     tell_next()
   end

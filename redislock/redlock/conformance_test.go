@@ -42,7 +42,7 @@ func startRedis(t testing.TB, opts ...servers.RedisOption) *servers.Redis {
 }
 
 func openGuardless(ctx context.Context, addresses string) (driver.Store, error) {
-	return openURL(ctx, listed(addresses)+"&guard=0&node-timeout=500ms")
+	return openURL(ctx, listed(addresses)+"&guard=0&node-timeout=3s")
 }
 
 // openPatient waits for answers that are held back: the kit looks at what nodes do meanwhile. With a time-out the client undoes it by itself.

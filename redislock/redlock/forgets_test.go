@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,5 +126,44 @@ func TestTokensRise(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReplacedByAnOldServer: a hold has a bare majority, and one of its nodes is replaced by an empty server that has been up for longer than the guard. A
+// new store on such servers can be used at once; but this one stands for a node that has voted, and serves its guard first.
+func TestReplacedByAnOldServer(t *testing.T) {
+	t.Parallel()
+	g, spare := startGroup(t, 3), startRedis(t)
+	a := g.open("&node-timeout=1s&guard=5s")
+	warm := ask("lock", 2*time.Second)
+	a.grant(warm) // when the guard of the start is over
+	if err := a.release(warm); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the spare server has been up for longer than the guard", func() bool {
+		reply, err := spare.Do(t.Context(), "INFO", "server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(reply.(string), "uptime_in_seconds:")
+		seconds, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(text, "\n", 2)[0]))
+		return err == nil && seconds > 7
+	})
+	until(t, "all nodes have let go", func() bool { return len(g.has("lock")) == 0 })
+	g.block("lock", 2)
+	first := a.grant(ask("lock", 4500*time.Millisecond))
+	g.unblock("lock", 2)
+	g.nodes[1].Kill()
+	g.nodes[1] = spare
+	b := g.open("&node-timeout=1s")
+	second := b.grant(ask("lock", time.Second))
+	if got := b.Clock().Now(); got.Before(end(first)) {
+		t.Errorf("the second was granted %v before the first could be believed no longer", end(first).Sub(got))
+	}
+	if second.Token <= first.Token {
+		t.Errorf("token %d after %d", second.Token, first.Token)
+	}
+	if kept := g.do(1, "HGET", "holdfast:redlock:store", "guard"); kept != "5000000" {
+		t.Errorf("the new node has the guard %v, the others 5 s", kept)
 	}
 }

@@ -17,6 +17,7 @@ type line struct {
 	all   []*waiter
 	told  map[*node]bool // that have told of a release since the first has last asked
 	moved *time.Timer    // until the first tries, though few nodes have told it
+	poll  *time.Timer    // until it tries, though nobody has
 	known driver.Progress
 	asked bool // known is something
 }
@@ -130,8 +131,29 @@ func (s *Store) asking(w *waiter, key string) *waits {
 	return &before
 }
 
-// rest stops the timer.
+// pollSoon lets the first in the line of a lock try in a while, unless it is told before: nobody may tell it.
+func (s *Store) pollSoon(key string) {
+	s.lineMu.Lock()
+	defer s.lineMu.Unlock()
+	l := s.lines[key]
+	if l == nil {
+		return
+	}
+	l.poll = time.AfterFunc(pollEvery, func() {
+		s.lineMu.Lock()
+		defer s.lineMu.Unlock()
+		if s.lines[key] == l && l.poll != nil {
+			l.wake()
+		}
+	})
+}
+
+// rest stops the timers.
 func (l *line) rest() {
+	if l.poll != nil {
+		l.poll.Stop()
+		l.poll = nil
+	}
 	if l.moved != nil {
 		l.moved.Stop()
 		l.moved = nil

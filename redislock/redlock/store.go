@@ -113,7 +113,7 @@ func (s *Store) newLink(n *node, client rueidis.Client, owned bool) *link {
 	l.guard = guard.New(guard.Config{
 		Client: client, Owned: owned, Library: ballots, Key: s.keys.store(), Guard: s.config.guard, List: s.list, Text: n.name,
 		Bound: []string{fnVote}, Wrong: s.config.wrong,
-		Writes: func(ctx context.Context) error { return s.agrees(ctx, n) },
+		Writes: func(ctx context.Context) (guard.Elsewhere, error) { return s.agrees(ctx, n) },
 		Ready: func(_ context.Context, first bool) error {
 			if first {
 				s.subscribe(n, l)

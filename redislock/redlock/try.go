@@ -163,6 +163,17 @@ func (t *try) waitsAt(i int) *waits {
 	return t.waits
 }
 
+// isTold reports whether so many nodes can tell this try's owner that it need not ask by itself.
+func (t *try) isTold() bool {
+	n := 0
+	for i := range t.seats {
+		if t.waitsAt(i) != nil {
+			n++
+		}
+	}
+	return t.form == fullForm && n >= majority(len(t.seats))
+}
+
 // voted takes in a vote. The mutex is held, here and below.
 func (t *try) voted(i int, a answer) {
 	seat := &t.seats[i]
@@ -335,7 +346,8 @@ func (t *try) free(i int) {
 	}
 	r := t.s.newRound(releasePatience)
 	defer r.end()
-	t.release(i, r, undoing{quiet: t.quiet, ttl: t.ttl}, func(answer) {})
+	// Its owner waits on, and whoever has waited longest is told: the same one by every node, so that the next vote is not split again.
+	t.release(i, r, undoing{quiet: t.quiet && !t.split, ttl: t.ttl, next: t.waitsAt(i)}, func(answer) {})
 }
 
 // release sends a release at a seat. If it has no answer it is repeated in the background.

@@ -43,6 +43,7 @@ func (t *try) verdict() error {
 	answers := make([]answer, n)
 	for i := range t.seats {
 		answers[i] = t.seats[i].vote
+		answers[i].late = t.phase == taking && !t.seats[i].counted
 		if took := t.seats[i].took; took.word != done && (took.word != failed || took.err != nil) {
 			answers[i] = took
 		}
@@ -64,7 +65,10 @@ func (t *try) heldBy(holders []answer, taken []time.Duration) error {
 	}
 	if len(h.Holders) == 0 {
 		t.split = true
-		if t.splits < mostSplits { // else it is no race: it lasts, and is waited for as any hold
+		switch {
+		case t.isTold():
+			h.RetryIn = 0 // what was voted for it is released, and who has waited longest told
+		case t.splits < mostSplits: // else it is no race: it lasts, and is waited for as any hold
 			h.RetryIn = t.elapsed() + rand.N(2*t.elapsed()+2*time.Millisecond)<<t.splits
 		}
 	}
@@ -126,10 +130,12 @@ func (t *try) tooLate() error {
 func (t *try) nodesError(answers []answer) error {
 	e := &NodesError{Need: majority(len(answers))}
 	for i, a := range answers {
-		n := NodeState{Node: t.seats[i].node.name, Err: a.err, yes: a.word == done && a.err == nil}
+		n := NodeState{Node: t.seats[i].node.name, Err: a.err, yes: a.word == done && a.err == nil && !a.late}
 		switch {
 		case a.err != nil:
 			n.Says = a.err.Error()
+		case a.word == done && a.late:
+			n.Says = "granted, after the token was decided on"
 		case a.word == done:
 			n.Says = "granted"
 		case a.word == held:

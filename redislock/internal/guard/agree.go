@@ -35,13 +35,17 @@ func (s *Store) agree(ctx context.Context) (*Opened, error) {
 		}
 	}
 	unlisted := s.config.List != "" && r.Text(6) == ""
+	var elsewhere Elsewhere
 	if s.config.Writes != nil && (isNew || unlisted) {
-		if err := s.config.Writes(ctx); err != nil {
+		if elsewhere, err = s.config.Writes(ctx); err != nil {
 			return nil, err
+		}
+		if s.config.Guard == nil && elsewhere.Guard > 0 {
+			guard = max(elsewhere.Guard, s.longest)
 		}
 	}
 	if isNew || want != kept || unlisted {
-		args := []string{RandomText(), Micros(guard), Micros(want.Lag), strconv.Itoa(want.Replicas), s.config.List}
+		args := []string{RandomText(), Micros(guard), Micros(want.Lag), strconv.Itoa(want.Replicas), s.config.List, flag(elsewhere.Doubted)}
 		written, err := s.found(ctx, fnOpen, args)
 		switch {
 		case err == nil:
@@ -58,6 +62,13 @@ func (s *Store) agree(ctx context.Context) (*Opened, error) {
 		return nil, &driver.Refused{Err: wrong}
 	}
 	return st, nil
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
 }
 
 // guard is what was asked for, or the default.

@@ -30,9 +30,10 @@ type Combiner struct {
 	letter   func(function string, args int) string // how it knows one of them, with so many arguments
 
 	mu      sync.Mutex
-	running int        // requests under way
-	sent    time.Time  // when the last one began
-	waiting []*command // that are not sent yet
+	running int         // requests under way
+	sent    time.Time   // when the last one began
+	waiting []*command  // that are not sent yet
+	timer   *time.Timer // until they are, if nothing happens before
 }
 
 // Combiner returns one that sends several calls by a function that is "several" of guard.lua. letter is what LETTERS there has for a function, by its
@@ -88,9 +89,15 @@ func (c *Combiner) Do(ctx context.Context, function, key, id string, args []stri
 		return message, err
 	}
 	c.waiting = append(c.waiting, cmd)
-	if c.running < depth && time.Since(c.sent) > gather {
-		c.begin()
-		go c.send(c.take())
+	if left := gather - time.Since(c.sent); left <= 0 {
+		c.flush()
+	} else if c.timer == nil { // nobody else may come
+		c.timer = time.AfterFunc(left, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.timer = nil
+			c.flush()
+		})
 	}
 	c.mu.Unlock()
 	select { // a request that is under way when the store is closed ends, so that this one does
@@ -114,6 +121,14 @@ func (cmd *command) answer() (rueidis.RedisMessage, error) {
 	message, err := cmd.message, cmd.err
 	cmd.free()
 	return message, err
+}
+
+// flush sends what has gathered, though a request is under way. The mutex is held.
+func (c *Combiner) flush() {
+	if len(c.waiting) > 0 && c.running < depth {
+		c.begin()
+		go c.send(c.take())
+	}
 }
 
 // goOn ends a request: what has gathered meanwhile becomes the next one.

@@ -15,6 +15,8 @@
 --   reign         the replication id that is trusted: nothing was forgotten in it
 --   lag, replicas how old a proof of contact may be, and of how many replicas
 --   list          what all clients must agree on, a text of theirs; never overwritten
+--   born          when it was set up
+--   doubted       1: this server may stand for another one, so that how long it has been up says nothing of what was granted
 --   nodes         what a client has noted of the nodes; a text of theirs
 --   beat          when something was written last for the replicas to acknowledge
 --
@@ -110,6 +112,11 @@ local function never_replicated(info, guard)
   -- Redis counts the beginnings of seconds: it says 1 when it has been up for a moment, if a second has begun in it.
   local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
   return up and (tonumber(up) - 1) * 1000000 >= guard
+end
+
+-- is_old reports whether nothing can have been granted here that is forgotten and still counts.
+local function is_old(key, info, guard)
+  return never_replicated(info, guard) and redis.call('HGET', key, 'doubted') ~= '1'
 end
 
 local function write_store(key, st)
@@ -222,9 +229,9 @@ end
 
 -- begins_reign: the server has another replication id than before, or this library remembers none. Unless the store's key trusts exactly
 -- this one, holds may have been granted that are not known here.
-local function begins_reign(st, reign, info, ceiling, now)
+local function begins_reign(key, st, reign, info, ceiling, now)
   st.left = st.guard
-  if st.guard == 0 or st.trusted == reign or never_replicated(info, st.guard) then
+  if st.guard == 0 or st.trusted == reign or is_old(key, info, st.guard) then
     st.left = 0
   end
   st.reign, st.heard = reign, now
@@ -267,7 +274,7 @@ local function look(key, id, now)
     end
   end
   if st.reign ~= reign then
-    begins_reign(st, reign, info, tonumber(kept[3] or 0), now)
+    begins_reign(key, st, reign, info, tonumber(kept[3] or 0), now)
   elseif st.left > 0 then
     st.left = math.max(0, st.left - math.min(math.max(0, now - st.heard), CREDIT))
     st.heard = now
@@ -319,7 +326,7 @@ local function guard_left(key, id, info)
     return st.left
   end
   local kept = redis.call('HMGET', key, 'id', 'guard', 'reign')
-  if kept[1] ~= id or kept[3] == reign or never_replicated(info, tonumber(kept[2])) then
+  if kept[1] ~= id or kept[3] == reign or is_old(key, info, tonumber(kept[2])) then
     return 0
   end
   return tonumber(kept[2])
@@ -349,11 +356,14 @@ end
 
 -- open: KEYS[1] the store's key; ARGV 1 an id for a new store, 2 its guard, 3 how old a proof of contact may be (0: there are no replicas;
 -- a store that has had some keeps what it has), 4 how many replicas it takes, 5 what all clients must agree on, if there is something: the
--- first who says it decides. It replies as find does.
+-- first who says it decides; 6 whether the server is doubted (1 or 0). It replies as find does.
 local function open()
   local is_new, list = #find_store() == 0, ARGV[5] or ''
   if is_new then
-    redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '')
+    redis.call('HSET', KEYS[1], 'id', ARGV[1], 'format', 1, 'guard', ARGV[2], 'ceiling', '0', 'reign', '', 'born', string.format('%.0f', clock()))
+    if ARGV[6] == '1' then
+      redis.call('HSET', KEYS[1], 'doubted', 1)
+    end
   end
   if list ~= '' and (is_new or not redis.call('HGET', KEYS[1], 'list')) then
     redis.call('HSET', KEYS[1], 'list', list)

@@ -35,7 +35,13 @@ type Config struct {
 
 	// Writes, if there is one, is called before the store's key is set up, or is given the list: whether all is well elsewhere, too. If it fails,
 	// nothing is written, and so does the opening.
-	Writes func(ctx context.Context) error
+	Writes func(ctx context.Context) (Elsewhere, error)
+}
+
+// Elsewhere is what is known of a store that other servers have, too.
+type Elsewhere struct {
+	Guard   time.Duration // the longest that others have; for who asks for none
+	Doubted bool          // this server may stand for another one, which has granted something: it serves a guard first, however long it has been up
 }
 
 // A Store is what one client has of a store: what was agreed on, once it was opened, and the ways to the server. It is safe for
