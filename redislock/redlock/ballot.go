@@ -141,8 +141,8 @@ type primitive interface {
 // waits is how somebody who waits can be told.
 type waits struct {
 	channel string
-	waited  time.Duration
-	known   bool // the node may have been told already
+	since   int64 // in microseconds, by the middle of the nodes' clocks
+	known   bool  // the node may have been told already
 }
 
 // An undoing says what a release frees.
@@ -244,7 +244,7 @@ const foreign = "another program"
 func (b *ballotBox) vote(ctx context.Context, q *question, ttl time.Duration, w *waits) answer {
 	args := append(make([]string, 0, 7), q.id, guard.Micros(ttl), q.label, q.tokens.text())
 	if w != nil {
-		args = append(args, w.channel, guard.Micros(w.waited), flag(w.known))
+		args = append(args, w.channel, strconv.FormatInt(w.since, 10), flag(w.known))
 	}
 	r, a := b.call(ctx, fnVote, q, args...)
 	switch a.word {
@@ -295,7 +295,7 @@ func (b *ballotBox) release(ctx context.Context, q *question, u undoing) answer 
 	}
 	args := append(make([]string, 0, 5), what, guard.Micros(u.ttl), how)
 	if u.next != nil {
-		args = append(args, u.next.channel, guard.Micros(u.next.waited))
+		args = append(args, u.next.channel, strconv.FormatInt(u.next.since, 10))
 	}
 	_, a := b.call(ctx, fnRelease, q, args...)
 	return a

@@ -163,7 +163,7 @@ end
 -- waiting is the key of who waits for the lock.
 local function waiting() return beside('waiting:', KEYS[1]) end
 
--- stand adds a channel to those who wait, by since when it does.
+-- stand adds a channel to those who wait, by since when it does: its client says that, the same to every node, so that all have the same order.
 local function stand(since, channel, ttl)
   local key = waiting()
   local lasts = math.max(LEAST_WAIT, millis(ttl), redis.call('PTTL', key))
@@ -196,7 +196,7 @@ local function kept(channel, now)
 end
 
 -- vote: ARGV 2 try, 3 ttl, 4 label, 5 when the token is decided on: later, in a second round; here, because there are no other nodes; or it is to be
--- without one. If somebody waits also 6 the channel on which it is told, 7 how long it has waited, 8 whether it may be among those who wait (1 or 0).
+-- without one. If somebody waits also 6 the channel on which it is told, 7 since when it waits, 8 whether it may be among those who wait (1 or 0).
 local function vote()
   local now = clock()
   local st, reply = entered(now)
@@ -213,7 +213,7 @@ local function vote()
   end
   reply = channel and kept(channel, now) -- who does not wait is not kept out by those who do
   if reply then
-    stand(now - ARGV[7], channel, ttl)
+    stand(tonumber(ARGV[7]), channel, ttl)
     return reply
   end
   local taken, token, state = taken_by_now(st), 0, ARGV[5] == 'later' and 'v' or 'h'
@@ -232,7 +232,7 @@ local function vote()
     return {'G', taken, now, run_id(), token}
   end
   if reply[1] == 'H' and channel then
-    stand(now - ARGV[7], channel, ttl)
+    stand(tonumber(ARGV[7]), channel, ttl)
   end
   return reply
 end
@@ -354,7 +354,7 @@ local function tell()
 end
 
 -- release: ARGV 2 try, or attempt; 3 its ttl, 4 d: a request of it may still be on its way; q: nobody need be told; dq: both; '': none of it. If somebody of
--- the same client waits for the lock also 5 its channel, 6 for how long.
+-- the same client waits for the lock also 5 its channel, 6 since when.
 local function release()
   local value = redis.call('GET', KEYS[1])
   local found = value and string.sub(value, 1, #ARGV[2]) == ARGV[2]
@@ -366,7 +366,7 @@ local function release()
     entomb(ARGV[2], n == '' and LAST_TRY or n, tonumber(ARGV[3]), '', '')
   end
   if ARGV[5] then
-    stand(clock() - ARGV[6], ARGV[5], tonumber(ARGV[3]))
+    stand(tonumber(ARGV[6]), ARGV[5], tonumber(ARGV[3]))
   end
   if (found or not value) and not string.find(ARGV[4], 'q', 1, true) then
     tell_next()

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"slices"
 	"time"
 
 	"holdfast.dev/driver"
@@ -26,6 +27,17 @@ func (s *Store) heard(n *node, a answer) answer {
 	}
 	a.err = errSameServer // what it has granted must be released
 	return a
+}
+
+// commonTime is the time by the middle of the nodes' clocks, in microseconds: about the same for all clients, whatever their own clocks say. A clock that is
+// not known yet counts as ours.
+func (s *Store) commonTime() int64 {
+	offsets := make([]int64, 0, len(s.nodes))
+	for _, n := range s.nodes {
+		offsets = append(offsets, n.offset.Load())
+	}
+	slices.Sort(offsets)
+	return time.Now().UnixMicro() + offsets[len(offsets)/2]
 }
 
 // strays are the nodes whose clock is off by more than half of the guard from the middle of all, by how much it differs from ours. A clock that is not

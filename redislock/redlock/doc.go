@@ -68,7 +68,7 @@
 // # Waiting
 //
 // Of one client's waiters for a lock the first asks, and the others stand behind it (line.go): a thousand goroutines cost what one does. A node
-// remembers who was refused, and since when it waits. A release at a node tells the one that has waited longest, and only that one; it is told
+// remembers who was refused, and since when it waits: by the middle of the nodes' clocks, as its client says it, so that all have the same order. A release at a node tells the one that has waited longest, and only that one; it is told
 // by a majority, or by some and a moment later, and tries. The node keeps its vote for it meanwhile, for 20 ms at most: others who wait would
 // split the votes. A vote that nobody has won ends the same way: who has waited longest is told, the same one by every node. Nothing
 // depends on messages: it also tries from time to time, after a second at most; and after 0.25 s if a peer has the lock, who tells nobody, or the

@@ -47,7 +47,7 @@ type NodesError struct {
 // A NodeState is what one node said.
 type NodeState struct {
 	Node string // without secrets
-	Says string // "granted", "held by …", "guarded for 12s", "not asked", "timed out after 50ms"; else the text of Err
+	Says string // "granted", "held by …", "guarded for another 12s", "no answer within 50ms"; else the text of Err
 	Err  error  // nil: it has answered
 	yes  bool
 }

@@ -102,7 +102,7 @@ func (t *try) renew(ctx context.Context, ttl time.Duration, claims bool) (time.D
 // renewed takes in what a node says to a renewal.
 func (p *poll) renewed(i int, a answer, ttl time.Duration) {
 	t := p.t
-	a.left = max(min(a.left, ttl), a.left-time.Millisecond) // nodes count in milliseconds, and may have more than was asked for by one
+	a.left = max(min(a.left, ttl), a.left-2*time.Millisecond) // nodes count in milliseconds, round up, and may have two more than was asked for
 	p.answers[i] = a
 	n, q := len(t.seats), majority(len(t.seats))
 	yes, all := p.count(done)

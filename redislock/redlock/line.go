@@ -25,7 +25,6 @@ type line struct {
 // A waiter is one call of Acquire that waits.
 type waiter struct {
 	r     *driver.Request
-	since driver.Instant
 	first chan struct{} // closed when it is the first
 	woken chan struct{}
 	waits waits
@@ -37,8 +36,8 @@ const wakeAfter = 3 * time.Millisecond
 // stand puts a call at the end of the line of its lock.
 func (s *Store) stand(r *driver.Request, a *attempt) *waiter {
 	key := a.question.keys[0]
-	w := &waiter{r: r, since: s.clock.Now(), first: make(chan struct{}), woken: make(chan struct{}, 1)}
-	w.waits.channel = s.channel
+	w := &waiter{r: r, first: make(chan struct{}), woken: make(chan struct{}, 1)}
+	w.waits.channel, w.waits.since = s.channel, s.commonTime()
 	s.mu.Lock()
 	a.woken, a.waited = w.woken, true
 	s.mu.Unlock()
@@ -69,6 +68,11 @@ func (s *Store) leaveLine(w *waiter, key string) {
 	case len(l.all) == 0:
 		l.rest()
 		delete(s.lines, key)
+		for n := range l.told { // since it has last asked: they keep their votes for it
+			if n != nil {
+				s.passOn(n, key)
+			}
+		}
 	case wasFirst:
 		close(l.all[0].first)
 	}
@@ -127,7 +131,6 @@ func (s *Store) asking(w *waiter, key string) *waits {
 	}
 	before := w.waits
 	w.waits.known = true
-	before.waited = s.clock.Now().Sub(w.since)
 	return &before
 }
 
@@ -218,7 +221,6 @@ func (s *Store) nextWaits(key string) *waits {
 	w := l.all[0]
 	w.waits.known = true
 	next := w.waits
-	next.waited = s.clock.Now().Sub(w.since)
 	return &next
 }
 

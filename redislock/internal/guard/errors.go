@@ -41,7 +41,7 @@ type ListError struct {
 
 func (e *ListError) Error() string {
 	return fmt.Sprintf("this client's list of nodes is %s, but the store was set up with %s: two lists can have majorities without a common node, so all clients "+
-		"must have the same; use the list that is there, or, to change it, stop all clients, wait for the longest TTL, and delete key %q on every node",
+		"must have the same; use the list that is there, or, to change it, stop all clients, wait for the guard, and delete key %q on every node",
 		e.Asked, e.Found, e.Key)
 }
 
