@@ -214,7 +214,6 @@ func (s *Store) once(ctx context.Context, a *attempt, r *driver.Request, w *wait
 	if t == nil {
 		return nil, errUndone
 	}
-	t.quiet, t.splits = w != nil, a.splits
 	t.start()
 	if err := s.await(ctx, a, t); err != nil {
 		return nil, err

@@ -113,8 +113,10 @@ func (s *Store) next(a *attempt, ttl time.Duration, w *waits) *try {
 		_, any := t.mayHave()
 		return !any || now.Sub(t.asked) > t.ttl+releasePatience // what nodes have runs out
 	})
-	a.last = s.newTry(a, ttl, s.tries.Add(1), w)
-	return a.last
+	t := s.newTry(a, ttl, s.tries.Add(1), w)
+	t.quiet, t.splits, t.asked = w != nil, a.splits, now
+	a.last = t
+	return t
 }
 
 // undo ends the calls of an attempt: they send nothing more (R1). known: this client has asked for it.

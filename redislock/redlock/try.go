@@ -143,6 +143,9 @@ func (t *try) start() {
 	defer r.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.phase != voting {
+		return // its attempt was released since it was made: nothing more is sent (R1)
+	}
 	t.asked = t.s.clock.Now()
 	for i := range t.seats {
 		before := t.seats[i].node.frees.underWay(t.q.keys[0])

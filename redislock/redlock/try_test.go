@@ -134,3 +134,17 @@ func TestUnknownClocks(t *testing.T) {
 		t.Fatalf("phase %v, token %d, which is %d beyond the clock that is right", one.phase, one.token, int64(one.token-now))
 	}
 }
+
+// TestReleasedBeforeItBegan: a release that comes between the making of a try and its votes ends it: nothing is sent any more.
+func TestReleasedBeforeItBegan(t *testing.T) {
+	s := unreached(t, 3)
+	r := &driver.Request{Name: "x", Attempt: driver.NewAttempts().Next(), Mode: driver.Exclusive, TTL: time.Minute}
+	one := s.next(s.join(r), time.Minute, nil)
+	if err := s.Release(t.Context(), r); err != nil && !driver.Answered(err) {
+		t.Fatal(err)
+	}
+	one.start()
+	if at, any := one.mayHave(); any {
+		t.Errorf("something was sent after the release, to %v", at)
+	}
+}
