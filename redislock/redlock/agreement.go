@@ -50,8 +50,7 @@ func (n *node) disagrees(err error) {
 
 // reconsider finds out, in the background, whether a node that vetoes everything does so still: somebody may have mended it.
 func (s *Store) reconsider(n *node) {
-	l := n.linked.Load()
-	if l == nil {
+	if n.linked.Load() == nil {
 		n.connects()
 		return
 	}
@@ -64,8 +63,7 @@ func (s *Store) reconsider(n *node) {
 		defer s.background.end()
 		ctx, cancel := context.WithTimeout(s.work, connectFor)
 		defer cancel()
-		_, err := l.guard.Opened(ctx)
-		n.disagrees(err)
+		s.ask(ctx, n)
 	}()
 }
 
@@ -125,11 +123,17 @@ func (s *Store) ask(ctx context.Context, n *node) (guard time.Duration, young bo
 		return 0, false
 	}
 	list, err := kept[0].ToString()
-	if err != nil {
-		return 0, rueidis.IsRedisNil(err) // it has none
-	}
-	if list != s.list {
+	none := rueidis.IsRedisNil(err)
+	switch was := n.vetoes.Load(); {
+	case err != nil && !none:
+		return 0, false
+	case !none && list != s.list:
 		n.disagrees(&ListError{Asked: s.list, Found: list, Key: s.keys.store()})
+	case was != nil && errors.As(was, new(*ListError)):
+		n.vetoes.CompareAndSwap(was, nil) // it has changed
+	}
+	if none {
+		return 0, true
 	}
 	born, err := kept[1].AsInt64()
 	age := time.Duration(now[0]*1e6+now[1]-born) * time.Microsecond

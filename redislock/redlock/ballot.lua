@@ -33,7 +33,7 @@ local RUN = 16 -- digits of the id of a server process
 local KEPT, MOST_TURNS = 20000, 10000 -- for how long a vote is kept for who was told that the lock is free, and how many are remembered
 
 local run -- the id of this server process
-local turns, turned = {}, 0 -- by lock, who was told last that it is free, and until when; and how many they are, at most
+local turns, turned = {}, 0 -- by store and lock, who was told last that it is free, and until when; and how many they are, at most
 
 local function run_id()
   run = run or string.sub(string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), 1, RUN)
@@ -44,9 +44,9 @@ local stood = 0 -- until when somebody may wait; whoever is forgotten with this 
 
 local function digits(n) return n == 0 and '0' or string.format('%.0f', n) end
 
--- taken_by_now is the greatest token that this node has accepted, by its memory or else its data.
+-- taken_by_now is the greatest token that this node has accepted, also from programs of another age, whose library has a memory of its own.
 local function taken_by_now(st)
-  st.taken = st.taken or tonumber(redis.call('HGET', KEYS[2], 'taken') or 0)
+  st.taken = math.max(st.taken or 0, tonumber(redis.call('HGET', KEYS[2], 'taken') or 0))
   return st.taken
 end
 
@@ -71,8 +71,8 @@ end
 -- beside is a key beside the store's, which ends in "store".
 local function beside(kind, of) return string.sub(KEYS[2], 1, -6) .. kind .. of end
 
--- tombstone is the key of that of an attempt, or of a try's.
-local function tombstone(try) return beside('undone:', string.sub(try, 1, ATTEMPT)) end
+-- tombstone is the key of that of an attempt, or of a try's, for the lock at hand.
+local function tombstone(try) return beside('undone:', string.sub(try, 1, ATTEMPT) .. ':' .. KEYS[1]) end
 
 -- tomb reads the tombstone of an attempt: the last dead try, and how its hold was broken.
 local function tomb(try)
@@ -172,26 +172,37 @@ local function stand(since, channel, ttl)
   stood = math.max(stood, clock() + lasts * 1000)
 end
 
+-- the_lock tells locks of all stores of this server apart: databases share the library's memory.
+local function the_lock() return ARGV[1] .. KEYS[1] end
+
+-- drop forgets who was told.
+local function drop(lock)
+  if turns[lock] then
+    turns[lock], turned = nil, turned - 1
+  end
+end
+
 -- keep remembers who was told that the lock is free. It is on its way; others who ask meanwhile would split the votes.
 local function keep(channel)
   if turned >= MOST_TURNS then
     turns, turned = {}, 0 -- what is forgotten is kept for nobody
   end
-  local now = clock()
-  turned = turns[KEYS[1]] and turned or turned + 1
-  turns[KEYS[1]] = {channel = channel, at = now, till = now + KEPT}
+  local now, lock = clock(), the_lock()
+  turned = turns[lock] and turned or turned + 1
+  turns[lock] = {channel = channel, at = now, till = now + KEPT}
 end
 
 -- kept answers who is not the one that was told, if the lock is free and that one may still come; nil if there is none.
 local function kept(channel, now)
-  local turn = turns[KEYS[1]]
+  local lock = the_lock()
+  local turn = turns[lock]
   if not turn then
     return nil
   end
   if turn.channel ~= channel and now >= turn.at and now < turn.till and redis.call('EXISTS', KEYS[1]) == 0 then
     return {'H', turn.till - now, mark(turn.channel), 0, 0, 'v', '', run_id()}
   end
-  turns[KEYS[1]], turned = nil, turned - 1
+  drop(lock)
   return nil
 end
 
@@ -216,7 +227,7 @@ local function vote()
     stand(tonumber(ARGV[7]), channel, ttl)
     return reply
   end
-  local taken, token, state = taken_by_now(st), 0, ARGV[5] == 'later' and 'v' or 'h'
+  local taken, token, state = ARGV[5] == 'without' and 0 or taken_by_now(st), 0, ARGV[5] == 'later' and 'v' or 'h'
   if ARGV[5] == 'here' then
     token = math.max(taken, now) + 1
   end
@@ -228,7 +239,9 @@ local function vote()
     if ARGV[5] == 'without' then
       return now
     end
-    accept(st, token)
+    if token > 0 then
+      accept(st, token)
+    end
     return {'G', taken, now, run_id(), token}
   end
   if reply[1] == 'H' and channel then
@@ -344,9 +357,7 @@ end
 
 -- tell: somebody was told, and does not want it any more.
 local function tell()
-  if turns[KEYS[1]] then
-    turns[KEYS[1]], turned = nil, turned - 1
-  end
+  drop(the_lock())
   if redis.call('EXISTS', KEYS[1]) == 0 then
     tell_next()
   end

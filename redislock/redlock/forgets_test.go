@@ -167,3 +167,23 @@ func TestReplacedByAnOldServer(t *testing.T) {
 		t.Errorf("the new node has the guard %v, the others 5 s", kept)
 	}
 }
+
+// TestTokensOfAnotherAge: a program with another version of the library has had a token accepted here. This one's are greater.
+func TestTokensOfAnotherAge(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		g := startGroup(t, n)
+		a := g.open("&guard=0&node-timeout=1s")
+		first := a.grant(ask("one", time.Minute))
+		later := first.Token + uint64(10*time.Second/time.Microsecond)
+		for node := range g.nodes {
+			g.do(node, "HSET", "holdfast:redlock:store", "taken", strconv.FormatUint(later, 10))
+		}
+		if second := a.grant(ask("two", time.Minute)); second.Token <= later {
+			t.Errorf("%d nodes: token %d after %d of somebody else's", n, second.Token, later)
+		}
+		if kept := g.do(0, "HGET", "holdfast:redlock:store", "taken").(string); kept <= strconv.FormatUint(later, 10) {
+			t.Errorf("%d nodes: the greatest token that was accepted is noted as %s", n, kept)
+		}
+	}
+}

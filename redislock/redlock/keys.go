@@ -12,7 +12,7 @@ import (
 //	orders/42                                    the lock
 //	holdfast:redlock:lock:holdfast:redlock:x     the lock holdfast:redlock:x
 //	holdfast:redlock:store                       what the clients of the store agree on
-//	holdfast:redlock:undone:5d3c…                a tombstone, by its attempt
+//	holdfast:redlock:undone:5d3c…:orders/42      a tombstone, by its attempt and the lock's key
 //	holdfast:redlock:waiting:orders/42           who waits for the lock here, by the lock's key
 //	holdfast:redlock:inbox:5d3c…                 the channel on which one client is told
 type keyspace struct{ prefix string }

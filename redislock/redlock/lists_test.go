@@ -214,3 +214,25 @@ func TestNotStopped(t *testing.T) {
 	_, err = held.Lease.Renew(inTime(t), patience)
 	otherList(t, "renewing", err, "n3", oldList, newList)
 }
+
+// TestVetoLasts: a client that has heard of another list at one node grants nothing until that has changed there, though a majority has its own.
+func TestVetoLasts(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=0&node-timeout=1s")
+	a.grant(ask("before", time.Minute))
+	g.do(0, "HSET", "holdfast:redlock:store", "list", newList)
+	g.forgets(2) // it is set up anew, and the others are asked
+	refused := func() bool {
+		_, err := a.try(ask("lock", time.Minute))
+		return errors.As(err, new(*redlock.ListError))
+	}
+	until(t, "the other list is found", refused)
+	for i := 0; i < 300; time.Sleep(time.Millisecond) { // for longer than it takes to be reconsidered
+		if i++; !refused() {
+			t.Fatalf("try %d was granted, though a node still has another list", i)
+		}
+	}
+	g.do(0, "HSET", "holdfast:redlock:store", "list", oldList)
+	until(t, "it is used again", func() bool { _, err := a.try(ask("after", time.Minute)); return err == nil })
+}

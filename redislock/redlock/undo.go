@@ -29,9 +29,9 @@ const mostUndos = 10000
 // add has a release repeated, at the node, until it is answered. It may have been sent before.
 func (n *node) undo(s *Store, q *question, u undoing) {
 	u.doubt, u.next = true, nil
-	what := q.id
+	what := q.keys[0] + " " + q.id
 	if u.all {
-		what = q.attempt
+		what = q.keys[0] + " " + q.attempt
 	}
 	n.undos.mu.Lock()
 	defer n.undos.mu.Unlock()
