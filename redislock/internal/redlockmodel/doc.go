@@ -66,7 +66,8 @@
 //   - nodes forget all tombstones when they restart; a release that finds nothing, and has no doubt, leaves none
 //   - one node alone, which decides on the token with its vote: see guardmodel
 //   - a release is repeated until it arrives; how long the driver does that is not here: what is forgotten runs out by itself
-//   - who waits, notifications, breaking a hold, the fingerprint of the list of nodes, one server under two names: not here
+//   - who waits, who is told, and votes that are kept for that one for a moment; breaking a hold; the list of nodes, nodes that are replaced, and one
+//     server under two names: not here
 //   - an attempt that is repeated on another client, and takes over what it finds there: not here
 //
 // # How much is looked at
@@ -74,7 +75,7 @@
 // The tests explore every state of each of their models, or they fail. With -short only the small ones, under the race detector only the tiny ones.
 // HOLDFAST_MODEL=big adds those that take minutes and gigabytes:
 //
-//	HOLDFAST_MODEL=big go test -run TestRedlockHolds -v -timeout 60m ./internal/redlockmodel
+//	HOLDFAST_MODEL=big go test -run "TestRedlockHolds|TestBelts" -v -timeout 2h ./internal/redlockmodel
 //
 // Models that are too large for that are walked through at random (walk_test.go).
 package redlockmodel

@@ -29,7 +29,7 @@ var walkSeed = flag.Uint64("walk.seed", 1, "of TestRandomWalks")
 func TestRandomWalks(t *testing.T) {
 	seed, walks := *walkSeed, 600
 	if testing.Short() || raceDetector {
-		walks = 150
+		walks = 100
 	}
 	t.Logf("-walk.seed=%d", seed)
 	for _, c := range crowded {
