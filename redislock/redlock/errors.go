@@ -53,6 +53,9 @@ type NodeState struct {
 }
 
 func (e *NodesError) Error() string {
+	if len(e.Nodes) == 1 {
+		return e.Nodes[0].Node + ": " + e.Nodes[0].Says
+	}
 	var yes int
 	var each []string
 	for _, n := range e.Nodes {

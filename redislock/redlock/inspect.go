@@ -97,7 +97,7 @@ func joined(err, ended error) error {
 	if ended == nil {
 		return err
 	}
-	return errors.Join(err, ended)
+	return fmt.Errorf("%w; %w", err, ended)
 }
 
 // names finds the names of what may be locks, on every node that can be asked.

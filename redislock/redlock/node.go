@@ -73,7 +73,7 @@ const (
 
 var (
 	errSilent = errors.New("it has not answered for a while, and is not asked until it does")
-	errPlain  = &driver.Refused{Err: &ServerError{Code: "ERR", Err: ErrFunctions, Message: "it has no functions (Redis 7.0 or later has them), and most of the nodes do: without them it has no guard and no tokens, so its vote does not count"}}
+	errPlain  = &driver.Refused{Err: &ServerError{Code: "ERR", Err: ErrFunctions, Message: "it has no functions (Redis 7.0 or later has them), and others of the list do: without them it has no guard and no tokens, so its vote does not count"}}
 )
 
 // timeoutError is a node that did not answer in time. It is not the end of anybody's context.
@@ -225,7 +225,7 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 		err = redisconn.Ready(ctx, l.client)
 	}
 	if err != nil {
-		if ctx.Err() != nil {
+		if isTimeout(ctx, err) {
 			n.silent.Add(1)
 			err = &timeoutError{patience}
 		}
@@ -243,7 +243,7 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 	if a.err != nil {
 		n.disagrees(a.err)
 	}
-	if a.word == failed && ctx.Err() != nil && !driver.Answered(a.err) {
+	if a.word == failed && isTimeout(ctx, a.err) && !driver.Answered(a.err) {
 		n.silent.Add(1)
 		a.err = &timeoutError{patience}
 		return a
@@ -254,6 +254,11 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 		}
 	}
 	return a
+}
+
+// isTimeout reports whether a request has failed because its time was over. The connection may notice that a moment before the context does.
+func isTimeout(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // mayAsk reports whether the node is to be asked: it answers, or it is time to see whether it does.

@@ -100,6 +100,9 @@ func (s *Store) open(ctx context.Context) error {
 		select {
 		case r := <-results:
 			n := &e.Nodes[r.i]
+			if r.err != nil && ctx.Err() != nil && errors.Is(r.err, ctx.Err()) {
+				r.err = errPending
+			}
 			n.Err, n.yes, n.Says = r.err, r.err == nil, "connected"
 			if r.err == nil {
 				count.yes++
@@ -123,10 +126,7 @@ func (s *Store) open(ctx context.Context) error {
 	if count.won() {
 		return s.vetoed()
 	}
-	if ctx.Err() != nil {
-		return errors.Join(e, ctx.Err())
-	}
-	return e
+	return joined(e, ctx.Err())
 }
 
 // openGrace is how long nodes that have not answered are waited for, once a majority has.
@@ -155,7 +155,11 @@ func readNodes(u *driver.URL) ([]*node, error) {
 		}
 		for _, other := range nodes {
 			if other.name == n.name {
-				return &driver.URLError{Scheme: u.Scheme, Problem: "it names " + n.name + " twice: a majority of one machine is none; name each once"}
+				twice := "names " + n.name + " twice: a majority of one machine is none; name each once"
+				if len(urls) > 0 {
+					return wrong(u, "node", twice)
+				}
+				return wrong(u, "", "it "+twice)
 			}
 		}
 		nodes = append(nodes, n)
@@ -172,6 +176,9 @@ func readNodes(u *driver.URL) ([]*node, error) {
 			}
 		}
 		if err := add(one); err != nil {
+			if inner, ok := errors.AsType[*driver.URLError](err); ok {
+				return nil, wrong(u, inner.Param, inner.Problem)
+			}
 			return nil, err
 		}
 	}

@@ -34,6 +34,7 @@ type Store struct {
 	work       context.Context // ends when Close has let requests end
 	endWork    context.CancelFunc
 	background works         // requests under way, and what is repeated
+	hands      hands         // that send requests
 	tries      atomic.Uint32 // numbers them: a number is used once
 
 	mu       sync.Mutex
@@ -85,7 +86,7 @@ func New(clients []rueidis.Client, opts ...Option) *Store {
 func newStore(nodes []*node, owned bool, c config) *Store {
 	s := &Store{
 		nodes: nodes, config: c, keys: keyspace{c.prefix}, clock: driver.Boot(),
-		pauses: pauses, attempts: make(map[who]*attempt), lines: make(map[string]*line), reached: make(chan struct{}),
+		pauses: pauses, hands: hands{jobs: make(chan func())}, attempts: make(map[who]*attempt), lines: make(map[string]*line), reached: make(chan struct{}),
 	}
 	var names []string
 	for _, n := range nodes {

@@ -117,7 +117,7 @@ func (t *try) send(i int, r *round, request func(ctx context.Context, p primitiv
 func (t *try) begin(seat *seat, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {
 	seat.busy = true
 	t.s.background.begin()
-	go t.run(seat, r, request, then)
+	t.s.hands.do(func() { t.run(seat, r, request, then) }, t.s.work.Done())
 }
 
 func (t *try) run(seat *seat, r *round, request func(ctx context.Context, p primitive) answer, then func(answer)) {

@@ -118,7 +118,8 @@ func (t *try) guardReason() string {
 	if len(t.seats) == 1 {
 		return "the node does not vote yet, because it has started, or taken over, lately"
 	}
-	return fmt.Sprintf("%d of %d nodes do not vote yet, because they have started, or taken over, lately (%s)", len(each), len(t.seats), strings.Join(each, ", "))
+	return fmt.Sprintf("%d of %d nodes do not vote yet, because they have started, taken over or been set up lately (%s)",
+		len(each), len(t.seats), strings.Join(each, ", "))
 }
 
 // tooLate is a majority that came when too little of the TTL was left.

@@ -18,7 +18,7 @@ type GuardError struct {
 
 func (e *GuardError) Error() string {
 	return fmt.Sprintf("guard=%v is asked for, but the store was set up with guard=%v: all its clients must use the same; "+
-		"leave the parameter out to use what is there, or stop all clients, wait for the longer of both, and delete key %q", brief(e.Asked), brief(e.Found), e.Key)
+		"leave the parameter out to use what is there, or stop all clients, wait for the longer of both, and delete key %q (of a Redlock on every node)", brief(e.Asked), brief(e.Found), e.Key)
 }
 
 // A ShortGuardError says that the store's guard is too short for a server with replicas: no TTL fits into it.

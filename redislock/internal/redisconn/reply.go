@@ -17,7 +17,7 @@ type meaning struct {
 var byCode = map[string]meaning{
 	"WRONGPASS":  {ErrAuth, "the server does not accept this user and password; correct them in the URL"},
 	"NOAUTH":     {ErrAuth, "the server asks for a password; write it before the host in the URL, redis://user:password@…, or redis://:password@… for the default user; with Sentinels redis+sentinel://user:password@…"},
-	"NOPERM":     {ErrPermission, "the server does not permit this user to do that; grant it the commands, keys and channels that the locks need (ACL SETUSER; ACL LOG shows what was denied, docs/stores/redis.md what is needed)"},
+	"NOPERM":     {ErrPermission, "the server does not permit this user to do that; grant it the commands, keys and channels that the locks need (ACL SETUSER; ACL LOG shows what was denied, the page of the store in docs/stores what is needed)"},
 	"DENIED":     {ErrPermission, "the server is in protected mode and answers its own machine only; give it a password, or bind it to a private address"},
 	"READONLY":   {ErrReadOnly, "the server is a read-only replica; use the address of its primary"},
 	"OOM":        {ErrMemory, "the server's memory is used up; raise its maxmemory, or remove other data"},
