@@ -74,7 +74,7 @@ func (s *Store) reconsider(n *node) {
 // not know it: an empty server under the name of one that is gone. It is new if all others answer, and none has had the store for longer than it
 // takes to set them all up.
 func (s *Store) agrees(ctx context.Context, n *node) (guard.Elsewhere, error) {
-	ctx, cancel := context.WithTimeout(ctx, openGrace)
+	ctx, cancel := context.WithTimeout(ctx, agreeIn)
 	defer cancel()
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -103,6 +103,9 @@ func (s *Store) agrees(ctx context.Context, n *node) (guard.Elsewhere, error) {
 	found.Doubted = young < len(s.nodes)-1
 	return found, nil
 }
+
+// agreeIn is how long the other nodes have to tell.
+const agreeIn = 300 * time.Millisecond
 
 // setUpIn is how long it may take from when one node was set up until all are.
 const setUpIn = 5 * time.Second

@@ -84,21 +84,23 @@ func TestHeldThoughSilent(t *testing.T) {
 
 // TestUnknown: nobody has a majority, and too few answer to say why.
 func TestUnknown(t *testing.T) {
-	s := unreached(t, 3)
+	s := unreached(t, 5)
 	one := begun(s)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	one.voted(0, answer{err: &timeoutError{time.Second}})
-	one.voted(1, answer{word: held, mark: "m", holder: &driver.Holder{}})
-	if one.phase != voting {
-		t.Fatal("the third may know more")
+	for i := range 3 {
+		one.voted(i, answer{err: &timeoutError{time.Second}})
 	}
-	one.voted(2, granted(1))
+	one.voted(3, answer{word: held, mark: "m", holder: &driver.Holder{}})
+	if one.phase != voting {
+		t.Fatal("the last may know more")
+	}
+	one.voted(4, granted(1))
 	var e *NodesError
 	if one.phase != over || !errors.As(one.lost, &e) || driver.Answered(one.lost) {
 		t.Fatalf("phase %v, %v", one.phase, one.lost)
 	}
-	if text := e.Error(); text != `1 of 3 nodes said yes, 2 are needed (a: no answer within 1s; b: held by "someone without a label" (without a token); c: granted)` {
+	if text := e.Error(); text != `1 of 5 nodes said yes, 3 are needed (a: no answer within 1s; b: no answer within 1s; c: no answer within 1s; d: held by "someone without a label" (without a token); e: granted)` {
 		t.Error(text)
 	}
 }
@@ -146,5 +148,19 @@ func TestReleasedBeforeItBegan(t *testing.T) {
 	one.start()
 	if at, any := one.mayHave(); any {
 		t.Errorf("something was sent after the release, to %v", at)
+	}
+}
+
+// TestSplitThoughSilent: a node has granted, another one has somebody else's vote, and the third is silent: a majority has answered. That is no failure of
+// the store, but somebody who was faster.
+func TestSplitThoughSilent(t *testing.T) {
+	one := begun(unreached(t, 3))
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.voted(0, granted(1))
+	one.voted(1, answer{word: held, voting: true, mark: "m", holder: &driver.Holder{}})
+	one.voted(2, answer{err: &timeoutError{time.Second}})
+	if _, isHeld := one.lost.(*driver.Held); one.phase != over || !isHeld || !one.split {
+		t.Fatalf("phase %v, split %v, %v", one.phase, one.split, one.lost)
 	}
 }

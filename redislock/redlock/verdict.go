@@ -19,7 +19,11 @@ func (t *try) verdict() error {
 	var taken []time.Duration
 	var guards []time.Duration
 	var holders []answer
+	granted := 0
 	for i := range t.seats {
+		if t.seats[i].counts() {
+			granted++
+		}
 		switch a := t.seats[i].vote; a.word {
 		case held, already, gone, undone:
 			taken = append(taken, a.left)
@@ -33,7 +37,7 @@ func (t *try) verdict() error {
 		}
 	}
 	switch {
-	case len(taken) > n-q:
+	case len(taken) > n-q, t.phase == voting && len(taken) > 0 && len(taken)+granted >= q: // a majority has answered, and somebody is in the way
 		return t.heldBy(holders, taken)
 	case len(taken)+len(guards) > n-q:
 		slices.Sort(guards)
