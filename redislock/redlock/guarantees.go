@@ -17,8 +17,13 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	if err := s.reach(ctx); err != nil {
 		return driver.Guarantees{}, err
 	}
-	replies, ended := gather(ctx, s, 2*time.Second, openGrace, func(ctx context.Context, n *node) (*driver.Guarantees, error) {
-		l, err := n.connect(ctx)
+	replies, ended := gather(ctx, s, 2*time.Second, promiseGrace, func(ctx context.Context, n *node) (*driver.Guarantees, error) {
+		brief, cancel := context.WithTimeout(ctx, openGrace) // Open has waited for it already
+		defer cancel()
+		l, err := n.connect(brief)
+		if err != nil && ctx.Err() == nil && brief.Err() != nil {
+			err = errPending
+		}
 		if err != nil || l.plain {
 			return nil, err
 		}
@@ -33,6 +38,9 @@ func (s *Store) Guarantees(ctx context.Context) (driver.Guarantees, error) {
 	}
 	return s.promise(replies), nil
 }
+
+// promiseGrace is how long nodes that are connected have to tell of their settings, once a majority has: each asks its replicas first.
+const promiseGrace = time.Second
 
 // promise is what can be promised of all of them together.
 func (s *Store) promise(replies []reply[*driver.Guarantees]) driver.Guarantees {

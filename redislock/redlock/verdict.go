@@ -19,11 +19,12 @@ func (t *try) verdict() error {
 	var taken []time.Duration
 	var guards []time.Duration
 	var holders []answer
-	granted := 0
+	granted, refused := 0, false
 	for i := range t.seats {
 		if t.seats[i].counts() {
 			granted++
 		}
+		refused = refused || t.seats[i].vote.word == failed && driver.Answered(t.seats[i].vote.err)
 		switch a := t.seats[i].vote; a.word {
 		case held, already, gone, undone:
 			taken = append(taken, a.left)
@@ -37,7 +38,9 @@ func (t *try) verdict() error {
 		}
 	}
 	switch {
-	case len(taken) > n-q, t.phase == voting && len(taken) > 0 && len(taken)+granted >= q: // a majority has answered, and somebody is in the way
+	case len(taken) > n-q:
+		return t.heldBy(holders, taken)
+	case t.phase == voting && len(taken) > 0 && len(taken)+granted >= q && !refused: // a majority has answered, and somebody is in the way
 		return t.heldBy(holders, taken)
 	case len(taken)+len(guards) > n-q:
 		slices.Sort(guards)

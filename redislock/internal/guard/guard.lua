@@ -282,7 +282,9 @@ local function look(key, id, now)
   st.ceiling = math.max(st.ceiling, tonumber(kept[3] or 0)) -- another version of this library may have raised it
   if st.left == 0 and st.trusted ~= reign then -- a reign that has become safe
     st.trusted, changed = reign, true
-    redis.call('HDEL', key, 'doubted') -- the guard was served
+    if redis.call('HGET', key, 'doubted') == '1' then
+      redis.call('HSET', key, 'doubted', 0) -- the guard was served
+    end
   end
   if changed or not kept[1] then -- or flushed by somebody
     write_store(key, st)
