@@ -92,6 +92,9 @@ func (s *Store) acquire(ctx context.Context, r *driver.Request, a *attempt) (*dr
 		if err != nil && !s.isTold(a, err) {
 			s.pollSoon(key)
 		}
+		if e, ok := err.(*NodesError); ok {
+			s.tellFailure(key, e)
+		}
 		return grant, err
 	})
 }

@@ -22,6 +22,8 @@ type attempt struct {
 	last   *try           // the newest; nil: there was none
 	before []*try         // of which nodes may still have something
 	waited bool           // it has stood in line
+	since  int64          // when it first did, by commonTime
+	fades  bool           // it is forgotten in a while
 	left   driver.Instant // when its last call ended
 	ended  bool
 }
@@ -143,14 +145,19 @@ func (s *Store) undo(r *driver.Request) (a *attempt, known bool) {
 // forget forgets a released attempt, now or, if the core may ask again, later.
 func (s *Store) forget(r *driver.Request, later time.Duration) {
 	w := who{r.Attempt, r.Name}
-	remove := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.attempts[w]
+	if later == 0 || a == nil {
 		delete(s.attempts, w)
-	}
-	if later > 0 {
-		time.AfterFunc(later, remove)
 		return
 	}
-	remove()
+	if !a.fades {
+		a.fades = true
+		time.AfterFunc(later, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.attempts, w)
+		})
+	}
 }

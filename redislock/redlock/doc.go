@@ -87,7 +87,8 @@
 //   - late repair: sent before a release, it arrives after it: rule 5.
 //   - slept: a process stands still between the rounds, or with the answers in hand. Its key has run out: rule 4; or time is up: rule 3.
 //   - one server twice: two names of one server would be two votes. Which process a node is is asked when it is connected, before anything is written,
-//     and told by votes and renewals. A client that finds the same one twice grants and renews nothing, at any node (agreement.go).
+//     and a client that finds the same one twice then grants and renews nothing, at any node (agreement.go). It is also told by refusals, by renewals,
+//     and by votes where there are tokens: if names lead elsewhere meanwhile, an answer of a server that another node is does not count.
 //   - two lists: clients with different lists of nodes have majorities without a common node. The list is kept by every node, and a client that meets
 //     another one anywhere grants and renews nothing, at any node, until that has changed; before it writes its own list into a node it reads
 //     those of all others that it can reach. Two lists that have no node in common, or whose common nodes are all out of reach, nobody can tell apart.

@@ -19,7 +19,8 @@ type line struct {
 	moved *time.Timer    // until the first tries, though few nodes have told it
 	poll  *time.Timer    // until it tries, though nobody has
 	known driver.Progress
-	asked bool // known is something
+	asked bool        // known is something
+	fails *NodesError // why nothing is known: what the nodes said last, if that was no answer
 }
 
 // A waiter is one call of Acquire that waits.
@@ -37,9 +38,11 @@ const wakeAfter = 3 * time.Millisecond
 func (s *Store) stand(r *driver.Request, a *attempt) *waiter {
 	key := a.question.keys[0]
 	w := &waiter{r: r, first: make(chan struct{}), woken: make(chan struct{}, 1)}
-	w.waits.channel, w.waits.since = s.channel, s.commonTime()
 	s.mu.Lock()
-	a.woken, a.waited = w.woken, true
+	if a.woken, a.waited = w.woken, true; a.since == 0 {
+		a.since = s.commonTime()
+	}
+	w.waits.channel, w.waits.since = s.channel, a.since
 	s.mu.Unlock()
 	s.lineMu.Lock()
 	defer s.lineMu.Unlock()
@@ -51,7 +54,7 @@ func (s *Store) stand(r *driver.Request, a *attempt) *waiter {
 	l.all = append(l.all, w)
 	if len(l.all) == 1 {
 		close(w.first)
-	} else if r.Waiting != nil {
+	} else if r.Waiting != nil && l.asked {
 		r.Waiting(l.known)
 	}
 	return w
@@ -86,7 +89,21 @@ func (s *Store) tellAll(key string, p driver.Progress) {
 	if l == nil {
 		return
 	}
-	l.known, l.asked = p, true
+	l.known, l.asked, l.fails = p, true, nil
+	l.tell(p)
+}
+
+// tellFailure tells everybody in the line that the first has got no answer, and why.
+func (s *Store) tellFailure(key string, e *NodesError) {
+	s.lineMu.Lock()
+	defer s.lineMu.Unlock()
+	if l := s.lines[key]; l != nil {
+		l.fails = e
+		l.tell(driver.Progress{Why: e.Error()})
+	}
+}
+
+func (l *line) tell(p driver.Progress) {
 	for _, w := range l.all {
 		if w.r.Waiting != nil {
 			w.r.Waiting(p)
@@ -110,6 +127,8 @@ func (s *Store) knownOf(key string) error {
 	defer s.lineMu.Unlock()
 	l := s.lines[key]
 	switch {
+	case l != nil && l.fails != nil:
+		return l.fails
 	case l == nil || !l.asked:
 		return nil
 	case l.known.Guard > 0:

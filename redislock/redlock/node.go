@@ -67,6 +67,7 @@ type connecting struct {
 const (
 	reconnectPause = 200 * time.Millisecond // from one failed connection to the next
 	silentAfter    = 3                      // unanswered requests
+	leastPatience  = 20 * time.Millisecond  // of those that count
 	probeEvery     = 100 * time.Millisecond
 	connectFor     = 10 * time.Second // at most; the connection's own time-out is less, usually
 )
@@ -226,7 +227,7 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 	}
 	if err != nil {
 		if isTimeout(ctx, err) {
-			n.silent.Add(1)
+			n.unanswered(patience)
 			err = &timeoutError{patience}
 		}
 		return answer{err: err, unsent: true}
@@ -244,7 +245,7 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 		n.disagrees(a.err)
 	}
 	if a.word == failed && isTimeout(ctx, a.err) && !driver.Answered(a.err) {
-		n.silent.Add(1)
+		n.unanswered(patience)
 		a.err = &timeoutError{patience}
 		return a
 	}
@@ -254,6 +255,13 @@ func (n *node) ask(ctx context.Context, form form, patience time.Duration, reque
 		}
 	}
 	return a
+}
+
+// unanswered notes that a request had no answer. One that had little time says nothing of the node: locks with short TTLs ask so.
+func (n *node) unanswered(patience time.Duration) {
+	if patience >= leastPatience {
+		n.silent.Add(1)
+	}
 }
 
 // isTimeout reports whether a request has failed because its time was over. The connection may notice that a moment before the context does.

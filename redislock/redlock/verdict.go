@@ -146,6 +146,8 @@ func (t *try) nodesError(answers []answer) error {
 			n.Says = "granted, after the token was decided on"
 		case a.word == done:
 			n.Says = "granted"
+		case a.word == held && a.voting:
+			n.Says = "has its vote for somebody else"
 		case a.word == held:
 			n.Says = (&driver.Held{Holders: []driver.Holder{*a.holder}}).Error()
 		case a.word == already:

@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"holdfast.dev/driver"
 	"holdfast.dev/locktest/netfault"
 	"holdfast.dev/locktest/servers"
+	"holdfast.dev/redislock/redlock"
 )
 
 // TestSplitVote: three clients reach three nodes, each another one first, and all at once. Nobody has a majority; soon somebody has, and then the
@@ -195,4 +197,44 @@ func testLine(t *testing.T, g *group) {
 	}
 	forgotten(t, a)
 	until(t, "nothing is left", func() bool { return len(g.has("lock")) == 0 })
+}
+
+// TestWaitersAreToldWhy: with a majority of the nodes stopped nobody knows whether the lock is held. Those who wait behind the first of their client are
+// told what the nodes said to that one, and not that it is held.
+func TestWaitersAreToldWhy(t *testing.T) {
+	t.Parallel()
+	g := startGroup(t, 3)
+	a := g.open("&guard=0&node-timeout=100ms")
+	warm := ask("lock", time.Minute)
+	a.grant(warm)
+	if err := a.release(warm); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range g.nodes[1:] {
+		if err := node.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			r := ask("lock", time.Minute)
+			r.Waiting = func(p driver.Progress) {
+				if p.Why == "" {
+					t.Error("somebody was told that the lock is held, and nothing is known")
+				}
+			}
+			var told bool
+			for err := error(nil); ctx.Err() == nil; { // as the core does
+				_, err = a.Acquire(ctx, r)
+				told = told || errors.As(err, new(*redlock.NodesError))
+			}
+			if !told {
+				t.Error("somebody was not told what the nodes said")
+			}
+		})
+	}
+	all.Wait()
 }
