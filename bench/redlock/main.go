@@ -1,12 +1,12 @@
-// Command redlock measures locks that are kept in a majority of independent Redis servers: Holdfast with tokens and without, redsync, and
-// what the round trips alone would allow.
+// Command redlock measures locks that are kept in a majority of independent Redis servers: Holdfast with tokens, without, and on servers without
+// functions, redsync, and what the round trips alone would allow.
 //
 //	go run ./bench/redlock
 //	go run ./bench/redlock --scenarios solo-of-5,solo-of-5-far --contenders limit,holdfast,redsync-best --runs 20
 //	go run ./bench/redlock --json > figures.json
 //	go run ./bench/redlock --from figures.json --markdown
 //
-// It starts five servers of its own, and lets all contenders run each scenario one after the other, in an order that turns with every repetition: whatever
+// It starts five servers of its own, and five without functions, and lets all contenders run each scenario one after the other, in an order that turns with every repetition: whatever
 // else the machine does meanwhile troubles all of them, and what counts is their ratio, not the numbers. Every hold is checked for mutual
 // exclusion. In the scenarios that end with -far a proxy in this process adds 1 ms to each round trip to each node, on
 // the way back. Where a node is stopped it is another one in each repetition; it stands still (SIGSTOP) from before the warm-up on.

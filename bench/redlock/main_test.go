@@ -46,13 +46,18 @@ func TestEverything(t *testing.T) {
 			if in != nil && in.Contender(c.Name) != nil {
 				runs = in.Contender(c.Name).Runs
 			}
-			if c.Role == contender.Limit && (s.Contended() || s.Stopped) {
+			if (c.Role == contender.Limit || c.Role == contender.Plain) && (s.Contended() || s.Stopped) {
 				if len(runs) > 0 {
 					t.Errorf("%s was measured in %s", c.Name, s.Name)
 				}
 			} else if len(runs) != 2 || runs[0].Place == runs[1].Place {
 				t.Errorf("%s in %s: %+v, want two runs, in turn", c.Name, s.Name, runs)
 			}
+		}
+	}
+	for command := range d.Scenario("solo-of-5").Contender("holdfast-plain").Runs[0].Calls {
+		if command == "fcall" {
+			t.Error("holdfast-plain has called a function")
 		}
 	}
 	if d.Server.Version == "" || !d.Server.Own || d.Server.Nodes != 5 || d.Libraries["github.com/go-redsync/redsync/v4"] == "" || len(d.Bars) == 0 {
@@ -101,7 +106,7 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"--help", 0, "Usage: go run ./bench/redlock"},
 		{"--scenarios nowhere", usage, `no scenario is named "nowhere"; there are solo-of-5, stopped-of-5, apart-of-5`},
-		{"--contenders nobody", usage, `no contender is named "nobody"; there are limit, holdfast, holdfast-no-tokens, redsync, redsync-best`},
+		{"--contenders nobody", usage, `no contender is named "nobody"; there are limit, holdfast, holdfast-no-tokens, holdfast-plain, redsync, redsync-best`},
 		{"--runs 0", usage, "must be above 0"},
 		{"--for 0s", usage, "must be above 0"},
 		{"--guard -1s", usage, "not below"},

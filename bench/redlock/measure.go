@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/bench/internal/measure"
 	"holdfast.dev/bench/internal/result"
 	"holdfast.dev/bench/internal/scenario"
+	"holdfast.dev/locktest/servers"
 )
 
 // document measures, or reads what was measured. With an error it returns what there is.
@@ -44,6 +45,11 @@ func measureAll(ctx context.Context, o *options, progress io.Writer) (*result.Do
 		return nil, err
 	}
 	defer nodes.Close()
+	others, err := plainFleet(ctx, o, most)
+	if err != nil {
+		return nil, err
+	}
+	defer others.Close()
 	probe, err := nodes.Probe(most)
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func measureAll(ctx context.Context, o *options, progress io.Writer) (*result.Do
 	}
 	for number := range o.runs {
 		for _, s := range o.scenarios {
-			if err := measureOne(ctx, o, d, nodes, s, number, progress); err != nil {
+			if err := measureOne(ctx, o, d, fleets{nodes, others}, s, number, progress); err != nil {
 				return d, err
 			}
 		}
@@ -71,15 +77,34 @@ func measureAll(ctx context.Context, o *options, progress io.Writer) (*result.Do
 	return d, nil
 }
 
-// measureOne runs one scenario once. The contenders come one after the other, and each time another is first: who comes after whom might matter.
-func measureOne(ctx context.Context, o *options, d *result.Document, nodes *fleet.Fleet, s scenario.Scenario, number int, progress io.Writer) error {
-	entrants := entrants(o.contenders, s)
-	probe, err := nodes.Probe(s.Nodes)
-	if err != nil {
-		return err
+// fleets are the servers, and those without functions.
+type fleets struct{ usual, plain *fleet.Fleet }
+
+func (f fleets) of(c contender.Contender) *fleet.Fleet {
+	if c.Role == contender.Plain {
+		return f.plain
 	}
+	return f.usual
+}
+
+// plainFleet starts as many servers without functions, if somebody runs on them.
+func plainFleet(ctx context.Context, o *options, most int) (*fleet.Fleet, error) {
+	if !slices.ContainsFunc(o.contenders, func(c contender.Contender) bool { return c.Role == contender.Plain }) {
+		return new(fleet.Fleet), nil
+	}
+	return fleet.Start(ctx, most, scenario.Far, servers.RedisRename("FCALL", ""))
+}
+
+// measureOne runs one scenario once. The contenders come one after the other, and each time another is first: who comes after whom might matter.
+func measureOne(ctx context.Context, o *options, d *result.Document, all fleets, s scenario.Scenario, number int, progress io.Writer) error {
+	entrants := entrants(o.contenders, s)
 	for place := range entrants {
 		c := entrants[(place+number)%len(entrants)]
+		nodes := all.of(c)
+		probe, err := nodes.Probe(s.Nodes)
+		if err != nil {
+			return err
+		}
 		r := measure.Run{Contender: c, Scenario: s, Warm: o.warm, For: o.forTime}
 		asked := probe
 		if s.Stopped {
@@ -103,10 +128,11 @@ func measureOne(ctx context.Context, o *options, d *result.Document, nodes *flee
 	return nil
 }
 
-// entrants are the contenders that can run a scenario: the limit neither waits for a lock, nor does without a node.
+// entrants are the contenders that can run a scenario: the limit neither waits for a lock, nor does without a node; and what ours is without functions is
+// a question where nothing else happens.
 func entrants(all []contender.Contender, s scenario.Scenario) []contender.Contender {
 	return slices.DeleteFunc(slices.Clone(all), func(c contender.Contender) bool {
-		return c.Role == contender.Limit && (s.Contended() || s.Stopped)
+		return (c.Role == contender.Limit || c.Role == contender.Plain) && (s.Contended() || s.Stopped)
 	})
 }
 

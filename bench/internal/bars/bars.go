@@ -31,6 +31,7 @@ const (
 	ours      = "holdfast"
 	guarded   = "holdfast-guard"
 	untokened = "holdfast-no-tokens"
+	plain     = "holdfast-plain"
 )
 
 // A bar is one line of the table: what the subject, one of ours, is wanted to reach.
@@ -161,8 +162,11 @@ func (b bar) spread(subjects []*result.Contender, number int) float64 {
 func (b bar) String() string {
 	title := b.figure.Kind().Title
 	where := b.scenarios[0]
-	if b.subject == untokened {
+	switch b.subject {
+	case untokened:
 		where += ", tokens off"
+	case plain:
+		where += ", without functions"
 	}
 	switch b.against {
 	case theLimit:

@@ -26,6 +26,7 @@ func majority(nodes int, far bool) []bar {
 	in := func(kind string) []string { return []string{scenario.Of(kind, nodes, far)} }
 	all := []bar{
 		{untokened, in("solo"), figure.PairP50, bestPeer, atMost, 1},
+		{plain, in("solo"), figure.PairP50, bestPeer, atMost, 1},
 		{ours, in("solo"), figure.Calls, oneRound, atMost, 1},
 	}
 	if far { // near, a round trip is mostly what the processors do, and that is not the same for all
@@ -46,7 +47,7 @@ func majority(nodes int, far bool) []bar {
 			all = append(all, bar{subject, in(kind), figure.WaitP99, bestPeer, atMost, 0.5})
 		}
 	}
-	return all
+	return append(all, bar{plain, in("apart"), figure.Throughput, bestPeer, above, 1})
 }
 
 // inTime returns by how many of the limit's a figure is more than that of ours without tokens, in one repetition. The limit's lock is one round trip.

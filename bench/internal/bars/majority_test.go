@@ -12,9 +12,9 @@ import (
 	"holdfast.dev/bench/internal/scenario"
 )
 
-// fleet makes a document in which the peer has 100 of everything. What ours has is given, with tokens and without, in trouble and without; in three
+// fleet makes a document in which the peer has 100 of everything. What ours has is given, with tokens, without, and without functions, in trouble and without; in three
 // repetitions, one of which is terrible.
-func fleet(tokens, without, stopped map[figure.ID]float64) *result.Document {
+func fleet(tokens, without, simple, stopped map[figure.ID]float64) *result.Document {
 	hundred := figure.None()
 	for _, id := range figure.All() {
 		hundred[id] = 100
@@ -41,13 +41,16 @@ func fleet(tokens, without, stopped map[figure.ID]float64) *result.Document {
 			}
 			add(ours, contender.Ours, tokens)
 			add(untokened, contender.Untokened, without)
+			if !s.Contended() && !s.Stopped {
+				add(plain, contender.Plain, simple)
+			}
 			add("peer", contender.Peer, nil)
 			if !s.Contended() && !s.Stopped {
 				add("limit", contender.Limit, map[figure.ID]float64{figure.WaitP50: 40})
 			}
 		}
 	}
-	d.Summarise([]string{"limit", ours, untokened, "peer"})
+	d.Summarise([]string{"limit", ours, untokened, plain, "peer"})
 	return d
 }
 
@@ -79,7 +82,7 @@ func TestMajorityBars(t *testing.T) {
 		{"unlock late", good, good, map[figure.ID]float64{figure.UnlockP99: 1.51}, "stopped-of-5", "unlock p99 by its own with all nodes", "", 4},
 	} {
 		var missed []string
-		for _, v := range JudgeMajorities(fleet(tt.tokens, tt.without, tt.stopped)) {
+		for _, v := range JudgeMajorities(fleet(tt.tokens, tt.without, good, tt.stopped)) {
 			if !v.Measured {
 				t.Errorf("%s: %s was not measured", tt.what, v.Bar)
 			} else if !v.Met {
@@ -98,6 +101,24 @@ func TestMajorityBars(t *testing.T) {
 				t.Errorf("%s: missed %q", tt.what, bar)
 			}
 		}
+	}
+}
+
+// TestPlainBars: on servers without functions, too.
+func TestPlainBars(t *testing.T) {
+	good := map[figure.ID]float64{figure.Throughput: 101, figure.WaitP99: 50, figure.WaitP50: 60, figure.PairP50: 100, figure.Calls: 10}
+	slow := maps.Clone(good)
+	slow[figure.PairP50], slow[figure.Throughput] = 101, 100
+	missed := 0
+	for _, v := range JudgeMajorities(fleet(good, good, slow, nil)) {
+		if !v.Met && !strings.Contains(v.Bar, ", without functions: ") {
+			t.Errorf("missed %q", v.Bar)
+		} else if !v.Met {
+			missed++
+		}
+	}
+	if missed != 8 {
+		t.Errorf("missed %d, want 8: one goroutine and 64, on 5 and 3 nodes, near and far", missed)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	Ours      Role = "ours"
 	Guarded   Role = "guarded"   // ours with the guard on, compared with ours
 	Untokened Role = "untokened" // ours without tokens, as the peers are
+	Plain     Role = "plain"     // ours on servers without functions: without a guard either, as the peers are
 	Peer      Role = "peer"
 )
 

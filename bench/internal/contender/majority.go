@@ -9,10 +9,10 @@ import (
 	_ "holdfast.dev/redislock/redlock" // redlock://
 )
 
-// Majorities returns the contenders for locks that are kept in a majority of independent servers: the limit, ours with tokens and without, and
-// redsync, the library for Go that others are measured by. pause is as in [All]; guard is that of our nodes, 0: none.
+// Majorities returns the contenders for locks that are kept in a majority of independent servers: the limit, ours with tokens, without, and on
+// servers without functions, and redsync, the library for Go that others are measured by. pause is as in [All]; guard is that of our nodes, 0: none.
 func Majorities(pause, guard time.Duration) []Contender {
-	return []Contender{limitOfMajority(), oursOfMajority(guard), untokened(guard), redsyncDefault(), redsyncFastest(pause)}
+	return []Contender{limitOfMajority(), oursOfMajority(guard), untokened(guard), plain(), redsyncDefault(), redsyncFastest(pause)}
 }
 
 // oursOfMajority is Holdfast with its defaults, on nodes that have been up for longer than the guard.
@@ -33,6 +33,18 @@ func untokened(guard time.Duration) Contender {
 		Settings: fmt.Sprintf("tokens=off; the guard is %v", guard),
 		Open: func(ctx context.Context, addr string, _ int) (Client, error) {
 			return openGuarded(ctx, majorityURL(addr, guard)+"&tokens=off")
+		},
+	}
+}
+
+// plain is ours on servers that have no functions: it sends what the peers send, and promises what they promise.
+func plain() Contender {
+	return Contender{
+		Name: "holdfast-plain", Role: Plain, Module: "holdfast.dev/redislock",
+		Settings: "on servers without functions: no tokens, no guard, nobody is told of a release",
+		Direct:   []string{"set"},
+		Open: func(ctx context.Context, addr string, _ int) (Client, error) {
+			return openGuarded(ctx, majorityURL(addr, 0))
 		},
 	}
 }

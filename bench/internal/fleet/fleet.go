@@ -25,19 +25,21 @@ type Fleet struct {
 	since  time.Time
 }
 
-// Start starts so many nodes. far is how much longer a round trip is that goes the long way. The context bounds the start alone; Close ends all of it.
-func Start(ctx context.Context, nodes int, far time.Duration) (*Fleet, error) {
+// Start starts so many nodes, with these options. far is how much longer a round trip is that goes the long way. The context bounds the start alone; Close
+// ends all of it.
+func Start(ctx context.Context, nodes int, far time.Duration, options ...servers.RedisOption) (*Fleet, error) {
 	f := &Fleet{probes: make(map[int]*measure.Probe)}
-	if err := f.start(ctx, nodes, far); err != nil {
+	if err := f.start(ctx, nodes, far, options); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	f.since = time.Now()
 	return f, nil
 }
 
-func (f *Fleet) start(ctx context.Context, nodes int, far time.Duration) error {
+func (f *Fleet) start(ctx context.Context, nodes int, far time.Duration, options []servers.RedisOption) error {
+	options = append(options, servers.RedisSet("maxclients", "4000"))
 	for range nodes {
-		node, err := servers.StartRedis(ctx, servers.RedisSet("maxclients", "4000"))
+		node, err := servers.StartRedis(ctx, options...)
 		if err != nil {
 			return err
 		}
