@@ -70,7 +70,7 @@ func saidBeyond(file *ast.File) map[string]bool {
 			}
 		case *ast.CallExpr:
 			name, _ := n.Fun.(*ast.Ident)
-			if name == nil {
+			if name == nil || len(n.Args) == 0 {
 				break
 			}
 			if name.Name == "beyond" {
