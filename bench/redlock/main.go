@@ -64,7 +64,7 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	var scenarios, contenders string
 	f := flag.NewFlagSet("redlock", flag.ContinueOnError)
 	f.SetOutput(errs)
-	f.IntVar(&o.runs, "runs", 7, "repetitions of everything; less than 5 are good for a look only")
+	f.IntVar(&o.runs, "runs", 5, "repetitions of everything; less than 5 are good for a look only")
 	f.DurationVar(&o.forTime, "for", 300*time.Millisecond, "how long one measurement lasts")
 	f.DurationVar(&o.warm, "warm", 100*time.Millisecond, "how long the contenders run before each measurement")
 	f.StringVar(&scenarios, "scenarios", "", "`names` of scenarios, with commas between them; all if there are none")
@@ -78,7 +78,7 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	f.BoolVar(&o.strict, "strict", false, "end with code 3 if a bar was missed or not measured")
 	f.Usage = func() {
 		fmt.Fprint(errs, "Usage: go run ./bench/redlock [flags]\n\nMeasures locks in a majority of Redis servers, in one run, as ratios. "+
-			"All of it takes about eight minutes;\n--list shows what can be chosen from. Figures go to stdout, progress to stderr.\n\n")
+			"All of it takes about ten minutes;\n--list shows what can be chosen from. Figures go to stdout, progress to stderr.\n\n")
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {

@@ -61,7 +61,7 @@ func majority(nodes int, far bool) []Scenario {
 func times(s Scenario) int {
 	switch {
 	case s.Contended():
-		return 3
+		return 6
 	case s.Goroutines == 1 && s.Far > 0:
 		return 4
 	case s.Goroutines == 1:
