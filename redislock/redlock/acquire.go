@@ -18,7 +18,7 @@ var (
 
 // pauses is how often somebody who waits tries, though nothing is told. Where nobody would tell, because a peer holds the lock or the nodes cannot, it
 // tries every pollEvery at least, as the peers do.
-var pauses = driver.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
+var pauses = driver.Backoff{Min: 50 * time.Millisecond, Max: 600 * time.Millisecond}
 
 const pollEvery = 250 * time.Millisecond
 

@@ -23,7 +23,7 @@
 --   T n                             it was undone before, as all tries up to n
 
 local ATTEMPT, TRY = 48, 56
-local LEAST_WAIT = 1500 -- for so long at least who waits is remembered, if it does not come to ask, in milliseconds: it asks more often
+local LEAST_WAIT = 750 -- for so long at least who waits is remembered, if it does not come to ask, in milliseconds: it asks more often
 local PARTS = '^|(%d+)|(%d+)|(%a)|([^|]*)|(.*)$' -- of a value, behind the try
 local NO_TRY, LAST_TRY = '00000000', 'ffffffff'
 local BURIED_STEP = 10000000 -- how far ahead it is written that there may be tombstones

@@ -71,7 +71,7 @@
 // remembers who was refused, and since when it waits: by the middle of the nodes' clocks, as its client says it, so that all have the same order. A release at a node tells the one that has waited longest, and only that one; it is told
 // by a majority, or by some and a moment later, and tries. The node keeps its vote for it meanwhile, for 20 ms at most: others who wait would
 // split the votes. A vote that nobody has won ends the same way: who has waited longest is told, the same one by every node. Nothing
-// depends on messages: it also tries from time to time, after a second at most; and after 0.25 s if a peer has the lock, who tells nobody, or the
+// depends on messages: it also tries from time to time, after 0.6 s at most; and after 0.25 s if a peer has the lock, who tells nobody, or the
 // nodes cannot tell.
 //
 // # What cannot be had
