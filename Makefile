@@ -136,9 +136,9 @@ VOTES = server-forget,forget-in-turn,forget-majority,partition-node,partition-ma
 
 .PHONY: torture-short
 torture-short: torture-program ## The torture of each change, three minutes in all
-	$(TORTURE) controls --seeds 3 --parallel 3
+	$(TORTURE) controls --seeds 2 --parallel 3
 	$(TORTURE) --store memory,file --duration 10s
-	$(TORTURE) --store redis --duration 30s
+	$(TORTURE) --store redis --duration 20s
 	$(TORTURE) --store redis-sentinel --faults failover,failover-cut,failover-twice,old-isolated,old-returns,function-loss --duration 20s
 	$(TORTURE) --store redlock-3 --faults $(VOTES) --duration 20s
 
