@@ -111,10 +111,7 @@ func (s *Store) next(a *attempt, ttl time.Duration, w *waits) *try {
 		a.before = append(a.before, a.last)
 	}
 	now := s.clock.Now()
-	a.before = slices.DeleteFunc(a.before, func(t *try) bool {
-		_, any := t.mayHave()
-		return !any || now.Sub(t.asked) > t.ttl+releasePatience // what nodes have runs out
-	})
+	a.before = slices.DeleteFunc(a.before, func(t *try) bool { return !t.lingers(now) })
 	t := s.newTry(a, ttl, s.tries.Add(1), w)
 	t.quiet, t.splits, t.asked = w != nil, a.splits, now
 	a.last = t

@@ -32,7 +32,7 @@ func (s *Store) Release(ctx context.Context, r *driver.Request) error {
 		}
 	}
 	t.inherits(before)
-	err := t.releaseAll(ctx, max(s.ttl(r.TTL+extra), t.ttl))
+	err := t.releaseAll(ctx, s.ttl(r.TTL+extra))
 	if err == nil || err == driver.ErrGone {
 		s.forget(r, 0)
 		s.freed(nil, a.question.keys[0])
@@ -55,6 +55,7 @@ func (t *try) held() bool {
 // releaseAll releases the attempt at every node that may have something of it.
 func (t *try) releaseAll(ctx context.Context, ttl time.Duration) error {
 	t.mu.Lock()
+	ttl = max(ttl, t.ttl)
 	p := t.newPoll()
 	if t.phase != over {
 		if t.phase != holding {

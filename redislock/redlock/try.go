@@ -147,13 +147,14 @@ func (t *try) start() {
 		return // its attempt was released since it was made: nothing more is sent (R1)
 	}
 	t.asked = t.s.clock.Now()
+	ttl := t.ttl
 	for i := range t.seats {
 		before := t.seats[i].node.frees.underWay(t.q.keys[0])
 		t.send(i, r, func(ctx context.Context, p primitive) answer {
 			if err := await(ctx, before); err != nil {
 				return answer{err: err, unsent: true}
 			}
-			return p.vote(ctx, &t.q, t.ttl, t.waitsAt(i))
+			return p.vote(ctx, &t.q, ttl, t.waitsAt(i))
 		}, func(a answer) { t.voted(i, a) })
 	}
 }
@@ -327,6 +328,14 @@ func (t *try) mayHave() (at []bool, any bool) {
 		any = any || at[i]
 	}
 	return at, any
+}
+
+// lingers reports whether a node may still have something of the try: what it has runs out.
+func (t *try) lingers(now driver.Instant) bool {
+	_, any := t.mayHave()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return any && now.Sub(t.asked) <= t.ttl+releasePatience
 }
 
 // inherits takes over what nodes may still have of tries before it: who releases the attempt releases that, too.

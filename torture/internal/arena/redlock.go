@@ -44,7 +44,7 @@ func (a *redlockArena) guard() time.Duration { return a.options.TTL * 3 / 2 }
 // url is what a process opens. A node has as long to answer as it has with a TTL of ten seconds, the default: with a two hundredth of these
 // short ones a machine that has much to do would seem to have lost its nodes.
 func (a *redlockArena) url(process int, guard time.Duration) string {
-	query := url.Values{"guard": {guard.String()}, "node-timeout": {"50ms"}}
+	query := url.Values{"guard": {guard.String()}, "node-timeout": {"150ms"}}
 	for i, proxy := range a.network[process] {
 		query.Add("node", fmt.Sprintf("redis://%s?name=node-%d&timeout=%v", proxy.Addr(), i, max(a.options.TTL, time.Second)))
 	}
