@@ -20,7 +20,6 @@ func (s Setup) renewals(n int8) Setup           { s.Renewals = n; return s }
 func (s Setup) claims() Setup                   { s.Renewals, s.Claims = 1, true; return s }
 func (s Setup) peers(n int) Setup               { s.Peers = n; return s }
 func (s Setup) ttl(n int8) Setup                { s.TTL, s.Guard = n, n; return s }
-func (s Setup) guarded(n int8) Setup            { s.Guard = n; return s }
 func (s Setup) untokened() Setup                { s.Untoken = true; return s }
 func (s Setup) skewed(skew ...int8) Setup       { copy(s.Skew[:], skew); return s }
 func (s Setup) timed() Setup                    { s.Timed = true; return s }
