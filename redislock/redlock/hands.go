@@ -9,8 +9,8 @@ type hands struct {
 	idle atomic.Int32 // how many wait for a job, at most
 }
 
-// mostIdle is how many goroutines stay: enough for a few locks at once.
-const mostIdle = 64
+// mostIdle is how many goroutines stay: enough for a lock or two at once.
+const mostIdle = 16
 
 // do runs job on a goroutine. Those that wait for jobs end when done is closed.
 func (h *hands) do(job func(), done <-chan struct{}) {
